@@ -56,7 +56,7 @@ function write(): void {
   const current = documents.current(id);
   if (!current) throw new Error(`there is no ${id}`);
   const values = { views: (Number(current.document.views) + 1234) % 10_000 };
-  const decided = decideUpdate({ category: category('posts'), unique: [] }, id, current, { values, at: ids.next().at });
+  const decided = decideUpdate({ category: category('posts'), unique: [] }, id, { current, values, at: ids.next().at });
   if (!decided) throw new Error('nothing changes');
   const command = { ...decided, actor: { type: 'system' as const }, correlationId: id, context: {} };
   projector.apply(log.append([command]).recorded, log.head().root);

@@ -6,7 +6,7 @@ import type { Flags } from '../server/settings/flags.ts';
 export type NoFlags = Record<never, never>;
 
 /** Flags that choose events. */
-export const filterFlags = { collection: 'string', stream: 'string', type: 'string', actor: 'string' } satisfies Flags;
+const filterFlags = { collection: 'string', stream: 'string', type: 'string', actor: 'string' } satisfies Flags;
 
 export const eventsFlags = {
   ...filterFlags,

@@ -39,7 +39,7 @@ export type Configured = { settings: Settings; loaded: Loaded; takesFiles?: bool
 export type Order = { path: string; body?: JsonObject; reason?: string; take?: Take; patience?: number };
 
 /** Receives an answer that is not JSON, and may be long; `signal` aborts it. */
-export type Take = { signal: AbortSignal; receive: (response: IncomingMessage) => Promise<void> };
+type Take = { signal: AbortSignal; receive: (response: IncomingMessage) => Promise<void> };
 
 /** The answer of the service. `body` is as the API describes it, also of an error. */
 export type Answered = { status: number; body: JsonObject & { message?: string; errors?: FieldError[] } };

@@ -8,7 +8,7 @@ import type { UniqueField } from '../events/facts/claims.ts';
 import type { IdempotencyRecords } from '../events/facts/idempotency.ts';
 import type { Upcaster } from '../events/facts/upcasters.ts';
 import type { LogReader } from '../events/log/log-reader.ts';
-import type { Names } from '../events/service-events/categories.ts';
+import type { CollectionNames } from '../events/service-events/categories.ts';
 import type { Clock } from '../events/store/clock.ts';
 import type { Ids } from '../events/store/ids.ts';
 import type { Past } from '../projections/past/past.ts';
@@ -86,7 +86,7 @@ type Common = {
 export type Target<M extends Collection | Global = Collection | Global> = Common & { model: M };
 
 /** The long reads: the thread that does them, how many seconds they may take, and a counter of how they ended. */
-export type LongReads = { lane: Lane; seconds: number; note: (end: ReadEnd) => void };
+type LongReads = { lane: Lane; seconds: number; note: (end: ReadEnd) => void };
 
 /** The running service as one thread has it: opened once, shared by every route. */
 export type App = Writing & {
@@ -97,7 +97,7 @@ export type App = Writing & {
   /** The collections by the category of their streams. */
   byCategory: ReadonlyMap<Category, Target<Collection>>;
   /** Maps slugs, which callers write, to categories, which the log has, and back. */
-  names: Names;
+  names: CollectionNames;
   /** The former slugs of renamed collections, each with the present one. */
   formerSlugs: () => ReadonlyMap<string, string>;
   /** Reads the log. */

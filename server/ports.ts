@@ -104,7 +104,7 @@ export type PreviewCaller =
   | 'other';
 
 /** A preview that is to be kept; `caller` is the stream of a user, or the id of an API key. */
-export type NewPreview = PreviewContent & { caller: string; by: PreviewCaller };
+type NewPreview = PreviewContent & { caller: string; by: PreviewCaller };
 
 /**
  * A signed tree head (C2SP tlog-checkpoint): `note` is the signed note, `root` base64, `signedAt` ISO 8601, all of the
@@ -345,7 +345,7 @@ export type ToldOrigins = Int32Array<SharedArrayBuffer>;
 export type Api = 'contract' | 'audit';
 
 /** The outcomes of reading the configuration again. */
-export type ReloadOutcome =
+type ReloadOutcome =
   /** Another configuration is in force. */
   | 'changed'
   /** No difference is known. */

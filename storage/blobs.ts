@@ -7,7 +7,7 @@ export type ReceivedFile = { path: string; size: number; sha256: string };
 export type ByteRange = { start: number; end: number };
 
 /** A file that is kept. `size` is bytes. */
-export type StoredBlob = { sha256: string; size: number };
+type StoredBlob = { sha256: string; size: number };
 
 /** A store of uploaded bytes. The key of a file is the SHA-256 of its bytes, so the same bytes are kept once. */
 export type BlobStore = {

@@ -16,7 +16,7 @@ export type PagedFile = { descriptor: number; pageSize: number; pages: number; h
 export type FreePages = { isFree: Uint8Array; trunks: ReadonlyMap<number, number> };
 
 /** The last page of a row that goes on outside of its tree, and how many bytes of it are in use. */
-export type Tail = { page: number; used: number };
+type Tail = { page: number; used: number };
 
 /**
  * The first page whose number could begin with the byte of a kind of page. Below it the first byte tells pages of trees

@@ -9,7 +9,7 @@ import { createPrivate } from './private.ts';
 export type Sqlite = Database.Database;
 
 /** A prepared statement with any parameters; its results are rows, or their one column. */
-export type Statement<Row = unknown> = Database.Statement<unknown[], Row>;
+export type Statement<Row = unknown, Parameters extends unknown[] = unknown[]> = Database.Statement<Parameters, Row>;
 
 /**
  * How hard a commit is pressed on the disk: `full` survives a power cut, `normal` survives a killed process and may

@@ -6,17 +6,17 @@ import { describe, it } from 'node:test';
 const root = join(import.meta.dirname, '..');
 /**
  * The number of exports that no other file takes, by folder. These are upper bounds that only decrease, until each is
- * 0: what only its own file uses needs no `export`.
+ * 0: what only its own file uses needs no `export`. The ones of cli/ are in a text that `annals types` writes.
  */
 const left: Record<string, number> = {
   'admin/src': 0,
-  cli: 41,
+  cli: 10,
   client: 0,
   config: 0,
-  events: 49,
-  projections: 18,
-  server: 107,
-  storage: 3,
+  events: 0,
+  projections: 0,
+  server: 0,
+  storage: 0,
 };
 
 /** Exports that are taken from outside: by authors and readers of the package. */

@@ -89,7 +89,7 @@ function parsed(text: string): Json {
 }
 
 /** The id of the log of a folder. */
-export function logIn(folder: string): string {
+function logIn(folder: string): string {
   const db = openLogToRead(logFile(folder));
   try {
     return readLog(db).head().log;

@@ -4,7 +4,7 @@ import { UsageError } from '../../server/settings/settings.ts';
 export type KeepRule = { count: number; span: number };
 
 /** A backup of a series: its name, when it was taken, in milliseconds, and the position of its last event. */
-export type SavedBackup = { name: string; takenAt: number; size: number };
+type SavedBackup = { name: string; takenAt: number; size: number };
 
 const spans: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
 
@@ -66,10 +66,10 @@ export function roundName(
 }
 
 /** A round of a series: it goes on from a backup, or a round, that ends at the position `after`. */
-export type Round = SavedBackup & { after: number };
+type Round = SavedBackup & { after: number };
 
 /** Reads the name of a round; null for any other file. */
-export function readRound(name: string): Round | null {
+function readRound(name: string): Round | null {
   const [, after] = /\.after-(\d{10,16})\.annals(?:\.age)?$/.exec(name) ?? [];
   const kept = after === undefined ? null : readName(name.replace(`.after-${after}`, ''));
   return kept && { ...kept, name, after: Number(after) };

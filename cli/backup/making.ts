@@ -54,7 +54,7 @@ type Target = {
 };
 
 /** The segments of the log that was saved: their files in the folder. */
-export type SegmentFiles = { folder: string; files: readonly string[] };
+type SegmentFiles = { folder: string; files: readonly string[] };
 
 /**
  * Makes a backup of a data directory beside its service: checks the log in it, writes it, and reads it again.

@@ -15,7 +15,7 @@ import { blobEntry, type Entry, type Manifest, names, segmentEntry, textEntry } 
 import { type Snapshot, sizeOf } from './snapshot.ts';
 
 /** The files that a log names, with their sizes in bytes; `missing`: the files that the store does not have. */
-export type NeededFiles = { files: Map<string, number>; missing: string[] };
+type NeededFiles = { files: Map<string, number>; missing: string[] };
 
 /** Looks for the files that a copy of a log names in its events after a position. */
 export async function findFiles(folder: string, blobs: BlobStore, after = 0): Promise<NeededFiles> {
@@ -125,7 +125,7 @@ export async function* roundEntries(
 }
 
 /** An entry with the content of a file. */
-export function fileEntry(name: string, path: string): Entry {
+function fileEntry(name: string, path: string): Entry {
   return { name, size: sizeOf(path), content: () => createReadStream(path) };
 }
 
@@ -133,11 +133,7 @@ export function fileEntry(name: string, path: string): Entry {
  * An entry for each stored file. One that is gone by now was erased meanwhile: what an event names is not removed
  * otherwise.
  */
-export async function* blobEntries(
-  files: NeededFiles['files'],
-  blobs: BlobStore,
-  progress: Progress,
-): AsyncGenerator<Entry> {
+async function* blobEntries(files: NeededFiles['files'], blobs: BlobStore, progress: Progress): AsyncGenerator<Entry> {
   let done = 0;
   for (const [sha256, size] of files) {
     const content = await orGone(blobs.open(sha256));

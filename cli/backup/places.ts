@@ -88,7 +88,7 @@ function readJson(path: string): unknown {
 }
 
 /** A backup to restore, the rounds that go on from it, and the list of erasures beside it; null without one. */
-export type Chosen = {
+type Chosen = {
   source: Source;
   rounds: Source[];
   erasures: { name: string; text: string } | null;

@@ -25,7 +25,7 @@ export function objectName(file: string, recipients: readonly string[]): string 
 }
 
 /** The name that the log has for the file of a segment beside the backups; null for another file. */
-export function segmentOf(name: string): string | null {
+function segmentOf(name: string): string | null {
   const file = name.replace(/\.[\da-f]{16}\.age$/, '');
   return isSegmentName(file) ? file : null;
 }
@@ -40,7 +40,7 @@ function backupOfList(name: string): string | null {
 }
 
 /** The segments that are sent beside a backup: in `folder`, by the names that the log has for them. */
-export type Segments = {
+type Segments = {
   place: NamedFiles;
   folder: string;
   files: readonly string[];
@@ -140,7 +140,7 @@ export async function removeSegments(place: NamedFiles, backups: readonly string
 }
 
 /** How segments are fetched: from a place, into the folder of a log, with the private keys for encrypted ones. */
-export type Fetching = { place: NamedFiles; folder: string; identities: readonly string[]; progress: Progress };
+type Fetching = { place: NamedFiles; folder: string; identities: readonly string[]; progress: Progress };
 
 /**
  * Fetches the segments of a log, and compares each with its row in the log.

@@ -14,7 +14,7 @@ import { type End, type MadeBackup, makeBackup, makeRound, print, tellMissing, U
 import { objectName, removeList, removeSegments, segmentsName, sendChecked, sendSegments } from './segment-objects.ts';
 
 /** A series of backups of one data directory in one place. */
-export type Series = {
+type Series = {
   settings: Settings;
   place: NamedFiles;
   recipients: readonly string[];

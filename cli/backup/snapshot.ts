@@ -19,7 +19,7 @@ import { names } from './archive.ts';
 import { eventLine, storedEvents } from './rewriting.ts';
 
 /** A folder of a data directory that one backup at a time works in. */
-export type Scratch = { folder: string; release: () => void };
+type Scratch = { folder: string; release: () => void };
 
 /**
  * Takes the folder `backup` of a data directory, and empties it of what a killed backup left.
@@ -41,7 +41,7 @@ export function takeScratch(directory: string): Scratch {
 }
 
 /** Removes all that a backup has put into its folder. */
-export function emptyScratch(folder: string): void {
+function emptyScratch(folder: string): void {
   for (const name of readdirSync(folder)) {
     if (!name.startsWith('lock.')) rmSync(join(folder, name), { recursive: true, force: true });
   }
@@ -91,7 +91,7 @@ export async function takeSnapshot({ directory, scratch, blobs, progress }: Opti
 }
 
 /** The events of a log after a position, and its vault, as of one moment. */
-export type RoundSnapshot = { head: Head; beginsWith: string };
+type RoundSnapshot = { head: Head; beginsWith: string };
 
 /**
  * Copies `vault.db` into a folder, and beside it the events of the log after a position, as `events.ndjson`.

@@ -140,7 +140,7 @@ async function* linesOf(content: Readable): AsyncGenerator<StoredEvent> {
  * Which files of a backup are kept, and in which store, that of the restored service. The kept ones are added to
  * `kept`.
  */
-export type Keeping = { needed: ReadonlySet<string>; kept: Set<string>; store: BlobStore; progress: Progress };
+type Keeping = { needed: ReadonlySet<string>; kept: Set<string>; store: BlobStore; progress: Progress };
 
 /**
  * Reads a whole backup, and keeps its checkpoints and the files that a log needs. One that was altered before is left

@@ -8,7 +8,7 @@ import type { WriteResult } from './row-writer.ts';
 import { type Ask, type Calls, FailedError } from './service.ts';
 
 /** A call that writes many documents: `text` is its body, `key` its idempotency key. */
-export type BulkCall = { path: string; text: string; reason: string; key?: string };
+type BulkCall = { path: string; text: string; reason: string; key?: string };
 
 /** Milliseconds for the answer: the hooks of the documents run one after the other. */
 const patience = 600_000;

@@ -9,7 +9,7 @@ import { CallError } from '../errors.ts';
 import { paths } from './manifest.ts';
 
 /** The number of files that were copied, and a line for each that could not be. */
-export type Copied = { count: number; missing: string[] };
+type Copied = { count: number; missing: string[] };
 
 /**
  * Copies files out of a store under their SHA-256, which is checked.

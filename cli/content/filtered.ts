@@ -9,7 +9,7 @@ import { requireUnchanged } from './import.ts';
 import { onService } from './service.ts';
 
 /** A filter as lists take it, in JSON. */
-export type Filter = { slug: string; where: string; position: number };
+type Filter = { slug: string; where: string; position: number };
 
 const pageSize = 100;
 

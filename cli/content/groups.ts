@@ -10,7 +10,7 @@ import type { Finding, Reference } from './relations.ts';
 import { keyIn, rowBodyOf, rowWriter, type ToWrite, type WriteResult } from './row-writer.ts';
 
 /** A row before it is written: its values with the ids of this service, and the part that the record keeps. */
-export type Prepared = Pick<ToWrite, 'values' | 'source'> & Pick<SentRow, 'from' | 'later'>;
+type Prepared = Pick<ToWrite, 'values' | 'source'> & Pick<SentRow, 'from' | 'later'>;
 
 /** A row: its place begins the lines about it, its key names it in the record. */
 type RowName = { place: string; key: string };
@@ -18,7 +18,7 @@ type ReadyRow = RowName & { row: ToWrite; sent: SentRow; text: string; match: st
 type RefusedRow = RowName & { error: RowError };
 
 /** The rows of an import on their way into a collection. */
-export type Groups = {
+type Groups = {
   /**
    * Takes a row. It is written after those before it, at the latest by `flush`; then it is counted, or a line is
    * printed for each reason of its refusal.

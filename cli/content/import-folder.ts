@@ -17,7 +17,7 @@ import type { State } from './state.ts';
  * An import of an export: `dropsMissing` leaves out what points to documents that neither the export nor the service
  * has.
  */
-export type FolderImport = Omit<Importing, 'state' | 'upsert'> & { state: State; dropsMissing: boolean };
+type FolderImport = Omit<Importing, 'state' | 'upsert'> & { state: State; dropsMissing: boolean };
 
 /**
  * The parts of the work on an export: `finished` are the keys of rows of the call that an earlier run was making,

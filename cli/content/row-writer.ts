@@ -18,7 +18,7 @@ export type ToWrite = { values: JsonObject; source: JsonObject; key: string };
  * The way of all rows of an import into a collection. `upsert` is the unique field by which existing documents are
  * found.
  */
-export type Writing = {
+type Writing = {
   calls: Calls;
   collection: Collection;
   upsert: string | null;
@@ -64,7 +64,7 @@ export function rowWriter(writing: Writing): (row: ToWrite) => Promise<WriteResu
 }
 
 /** A change of a document or global that exists: the values of some of its fields. */
-export type Change = { path: string; values: JsonObject };
+type Change = { path: string; values: JsonObject };
 
 /** Writes a change. @throws RowError if the service refuses it. */
 export async function writeChange(

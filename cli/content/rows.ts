@@ -21,7 +21,7 @@ export type Row = { number: number; values: JsonObject; problem?: undefined } | 
 export type ReadTitles = (titles: readonly string[]) => (cells: readonly (string | null)[]) => JsonObject | string;
 
 /** A file of rows; `onBytes` is told how many have been read. */
-export type RowFile = { path: string; format: Format; readTitles: ReadTitles; onBytes?: (bytes: number) => void };
+type RowFile = { path: string; format: Format; readTitles: ReadTitles; onBytes?: (bytes: number) => void };
 
 /** Characters of a row, and bytes of a JSON list, which is read as a whole. */
 const longestRow = 32 * 1024 * 1024;

@@ -9,7 +9,7 @@ import { dropCall, type KeptCall, keepCall, keptCall, type SentRow, sentRowIn } 
 export type ImportedRow = SentRow & { id: string };
 
 /** The log that is written to, and the export that is imported, null for the file of one collection. */
-export type Ends = { log: string; source: string | null };
+type Ends = { log: string; source: string | null };
 
 /** The kept record of an import, so that it can be resumed and no row is imported twice. */
 export type State = {

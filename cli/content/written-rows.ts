@@ -5,7 +5,7 @@ import { guarded } from './guard.ts';
 import type { Format } from './rows.ts';
 
 /** Documents to write. `fields` are the fields beside `names`, the members that the service gives them. */
-export type Documents = {
+type Documents = {
   names: readonly string[];
   fields: readonly DataField[];
   documents: AsyncIterable<JsonObject>;

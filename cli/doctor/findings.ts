@@ -29,7 +29,7 @@ export const postgresCheckNames = [
   'nodes',
 ] as const;
 
-export type CheckName = (typeof checkNames)[number] | (typeof postgresCheckNames)[number];
+type CheckName = (typeof checkNames)[number] | (typeof postgresCheckNames)[number];
 
 export function ok(check: CheckName, message: string): Finding {
   return { check, status: 'ok', message };

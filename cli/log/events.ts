@@ -3,7 +3,7 @@ import { DomainError, type FieldError } from '../../config/errors.ts';
 import { categoryOf } from '../../config/schema.ts';
 import { globalStream, serviceStreams } from '../../events/facts/catalogue.ts';
 import { type LogReader, textAt } from '../../events/log/log-reader.ts';
-import { type Names, namesOf } from '../../events/service-events/categories.ts';
+import { type CollectionNames, namesOf } from '../../events/service-events/categories.ts';
 import { categories } from '../../projections/tables/audit.ts';
 import { epochsOf } from '../../projections/tables/epochs.ts';
 import { eventParameters } from '../../server/audit/event-query.ts';
@@ -72,7 +72,7 @@ export function declaredIn(log: LogReader) {
 }
 
 /** The names that the collections of a log have had, and what they are recorded as. */
-export function namesIn(log: LogReader): Names {
+export function namesIn(log: LogReader): CollectionNames {
   return namesOf(declaredIn(log).collections);
 }
 

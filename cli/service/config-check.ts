@@ -3,7 +3,7 @@ import { ConfigError } from '../../config/check.ts';
 import { counted } from '../../config/counted.ts';
 import type { Model } from '../../config/model.ts';
 import type { Rules } from '../../config/schema.ts';
-import { lookAhead, type Outlook, refusedOf } from '../../projections/start/dry-start.ts';
+import { type DryStart, dryStart, refusedOf } from '../../projections/start/dry-start.ts';
 import { showProgress } from '../../server/platform/progress.ts';
 import type { Given } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
@@ -102,10 +102,10 @@ function checkAgainst(settings: Settings, name: string, model: Model): string[] 
   return refused.map((line) => `${name}${line}`);
 }
 
-function outlook(settings: Settings, model: Model): Outlook {
+function outlook(settings: Settings, model: Model): DryStart {
   const { directory, done } = readableLog(settings, { withTables: true, flag: '--against' });
   try {
-    return lookAhead(directory, model, showProgress('replaying the log'));
+    return dryStart(directory, model, showProgress('replaying the log'));
   } catch (error) {
     const data = resolve(settings.data);
     throw startErrorOf(error, (message) => `${data} cannot be looked at: ${message}; annals verify says more`);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Sources } from '../../server/settings/modules.ts';
 
 /** The modules that were read last. `isWrong`: they do not make a configuration, so another file may be missing. */
-export type ReadSources = { sources: Sources; isWrong: boolean };
+type ReadSources = { sources: Sources; isWrong: boolean };
 
 /** The texts of files, by their paths; null for a missing file. */
 export type Texts = ReadonlyMap<string, Buffer | null>;

@@ -2,10 +2,12 @@ import type { Category, JsonObject } from '../../config/schema.ts';
 import { accountStream, documentStream, type EventType, inviteStream, setupStream } from './catalogue.ts';
 import { type Change, changeOf, type NewEvent } from './log.ts';
 
-/** An account: the category of the collection, and the id of its user. */
+/** An account, by the category of its collection and the id of its user. */
 export type AccountRef = { category: Category; id: string };
 
-/** A session to be started. `credential` names the password it was started with; it ends when that is changed. */
+/**
+ * A session to be started. `credential` names the password that it is started with; the session ends when that changes.
+ */
 export type NewSession = { sid: string; credential: string; expiresAt: Date };
 
 /** A login, and the session that it begins. */
@@ -13,7 +15,7 @@ export function decideLogin(account: AccountRef, session: NewSession): Change {
   return ofAccount(account, [event('login.succeeded'), sessionStarted(session)]);
 }
 
-/** A login that was refused; `lockedUntil` when it was the one too many. */
+/** A refused login; `lockedUntil` is given if it was one too many. */
 export function decideFailedLogin(account: AccountRef, lockedUntil: Date | null): Change {
   const locked = lockedUntil ? [event('account.locked', { until: lockedUntil.toISOString() })] : [];
   return ofAccount(account, [event('login.failed'), ...locked]);
@@ -24,20 +26,20 @@ export function decideUnlock(account: AccountRef): Change {
   return ofAccount(account, [event('account.unlocked')]);
 }
 
-/** A new token for a session that goes on. */
+/** A new token for a running session. */
 export function decideRefresh(account: AccountRef, sid: string, expiresAt: Date): Change {
   return ofAccount(account, [event('session.refreshed', { sid, expiresAt: expiresAt.toISOString() })]);
 }
 
-/** The end of a session; of all of the account's when `sid` is null. */
+/** The end of a session, or of all sessions of the account if `sid` is null. */
 export function decideRevoke(account: AccountRef, sid: string | null): Change {
   return ofAccount(account, [event('session.revoked', sid === null ? {} : { sid })]);
 }
 
 /**
- * A new password. It ends all sessions of the account but the one that is kept.
+ * A new password. It ends all sessions of the account except the session `keeps`.
  *
- * @param session one that begins with it.
+ * @param session a session that begins with the password.
  */
 export function decidePassword(
   account: AccountRef,
@@ -48,7 +50,7 @@ export function decidePassword(
   return ofAccount(account, session ? [changed, sessionStarted(session)] : [changed]);
 }
 
-/** A password that is asked to be reset by a mail to this address: the request that counts from now on. */
+/** A request to reset a password by a mail to this address. It replaces earlier requests. */
 export function decideResetRequest(
   account: AccountRef,
   { reset, email, expiresAt }: { reset: string; email: string; expiresAt: Date },
@@ -56,20 +58,24 @@ export function decideResetRequest(
   return ofAccount(account, [event('password.reset.requested', { reset, email, expiresAt: expiresAt.toISOString() })]);
 }
 
-/**
- * A password that is reset. `version` of the account is what it was when the reset was found to be good: it works once.
- */
-export function decideReset(account: AccountRef, version: number, reset: string, credential: string): Change {
+/** A reset of a password. `version` is the version at which the account's request was found valid, so it works once. */
+export function decideReset(
+  account: AccountRef,
+  { version, reset, credential }: { version: number; reset: string; credential: string },
+): Change {
   return ofAccount(account, [event('password.changed', { credential, reset })], version);
 }
 
 /** An invitation, before there is an account. */
-export function decideInvite(category: Category, id: string, email: string, expiresAt: Date): Change {
+export function decideInvite(
+  { category, id }: AccountRef,
+  { email, expiresAt }: { email: string; expiresAt: Date },
+): Change {
   const created = event('invite.created', { email, expiresAt: expiresAt.toISOString() });
   return changeOf(inviteStream(category, id), [created], 0);
 }
 
-/** An invitation that becomes an account. `version` is what it was when it was found to be good: it works once. */
+/** An invitation that becomes an account. `version` is its version when it was found valid, so it works once. */
 export function decideAcceptance(invite: AccountRef & { version: number }, account: AccountRef): Change {
   return changeOf(
     inviteStream(invite.category, invite.id),
@@ -79,22 +85,25 @@ export function decideAcceptance(invite: AccountRef & { version: number }, accou
 }
 
 /**
- * The end of an invitation before its time. `version` is what it was when it was found to be open: an acceptance may
- * come first.
+ * The end of an invitation before its time. `version` is its version when it was found open: an acceptance may come
+ * first.
  */
 export function decideWithdrawal({ category, id, version }: AccountRef & { version: number }): Change {
   return changeOf(inviteStream(category, id), [event('invite.withdrawn')], version);
 }
 
 /**
- * The first user of an empty collection. `version` is that of the stream of such users: of several at once one is
- * first.
+ * The first user of an empty collection. `version` is the version of the stream of first users: of several requests at
+ * once, one succeeds.
  */
 export function decideSetup(account: AccountRef, version: number): Change {
   return changeOf(setupStream(account.category), [event('setup.completed', accountOf(account))], version);
 }
 
-/** Nothing, but that a stream is still at the version that something else in the same command was decided on. */
+/**
+ * No event; only the condition that a stream is still at the version on which another change of the command was
+ * decided.
+ */
 export function decideNothing(stream: string, version: number): Change {
   return changeOf(stream, [], version);
 }

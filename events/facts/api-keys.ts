@@ -5,16 +5,13 @@ import { type Change, changeOf } from './log.ts';
 /** The rights of an API key, which it keeps as long as it lives. */
 export type KeyGrant = { scopes: readonly KeyScope[]; audit: readonly KeyAudit[] };
 
-/** An API key to be made. `credential` is what the vault knows the hash of its secret by. */
-export type NewKey = KeyGrant & { id: string; name: string; expiresAt: Date | null; credential: string };
+/** An API key to be made. `credential` names the hash of its secret in the vault. */
+type NewKey = KeyGrant & { id: string; name: string; expiresAt: Date | null; credential: string };
 
-/** A new secret of a key. Until `previousUntil` the one before is valid too; null: it ends at once. */
-export type NewSecret = { id: string; credential: string; previousUntil: Date | null };
+/** A new secret of a key. Until `previousUntil` the previous secret is valid too; null: it ends at once. */
+type NewSecret = { id: string; credential: string; previousUntil: Date | null };
 
-/**
- * A new key. `version` is that of the stream of keys, in this and in what follows: of two changes at once, one is
- * first.
- */
+/** A new key. Here and below, `version` is the version of the stream of keys: of two changes at once, one succeeds. */
 export function decideKey({ id, name, scopes, audit, expiresAt, credential }: NewKey, version: number): Change {
   const kept = scopes.map(({ collections, globals, operations }) => ({
     collections: listOf(collections),

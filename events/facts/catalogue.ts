@@ -1,6 +1,6 @@
 import { type Category, globalsCategory } from '../../config/schema.ts';
 
-/** The `schemaVersion` that is written today, per type. A reader meets every version up to it. */
+/** The `schemaVersion` that is written today, by type. A reader may meet every version up to it. */
 export const schemaVersionOf = {
   'document.created': 1,
   'document.updated': 1,
@@ -37,7 +37,10 @@ export const schemaVersionOf = {
   'apikey.revoked': 1,
 } as const satisfies Record<string, number>;
 
-/** Whether this version of the service knows an event: newer ones write types and forms of data that it does not. */
+/**
+ * Whether this version of the service knows an event. Newer versions write types and forms of data that it does not
+ * know.
+ */
 export function isKnown({ type, schemaVersion }: { type: string; schemaVersion: number }): boolean {
   const versions: Record<string, number> = schemaVersionOf;
   return Object.hasOwn(versions, type) && schemaVersion <= (versions[type] ?? 0);
@@ -57,7 +60,8 @@ export function globalStream(slug: string): string {
 }
 
 /**
- * The stream of what happens to one account: beside its document's, so that a failed login is no new version of that.
+ * The stream of what happens to one account. It is not the stream of the document, so a failed login makes no new
+ * version.
  */
 export function accountStream(category: Category, id: string): string {
   return `accounts/${category}/${id}`;
@@ -81,10 +85,10 @@ export function batchStream(batch: string): string {
 /** The stream of the schema's own history. */
 export const schemaStream = 'system/schema';
 
-/** The stream of what was done with the log itself: what was taken out of it, and what operators took it for. */
+/** The stream of what was done with the log itself: exports, and writes of others that operators accepted. */
 export const auditStream = 'system/audit';
 
-/** The stream of what becomes of the keys that sign the log. */
+/** The stream of changes of the keys that sign the log. */
 export const keyStream = 'system/keys';
 
 /** The stream of the API keys that are made and revoked at run time. */
@@ -93,7 +97,7 @@ export const apiKeyStream = 'system/api-keys';
 /** The stream of the corrections of a clock that was wrong. */
 export const clockStream = 'system/clock';
 
-/** The stream of what became of stored files: which are lost, and which were found again. */
+/** The stream of stored files that were lost, and that were found again. */
 export const filesStream = 'system/files';
 
 /** The streams of the service itself. A log need not have events of each. */
@@ -113,8 +117,8 @@ export function splitStream(stream: string): [category: Category, id: string] {
 }
 
 /**
- * Takes the name of a stream about accounts apart: the category of their collection, and the id of the user or the
- * invitation. Null for streams about anything else.
+ * Takes the name of a stream about accounts apart: the category of the collection, and the id of the user or the
+ * invitation. Null for any other stream.
  */
 export function splitAccountStream(stream: string): { category: Category; id: string; isInvite: boolean } | null {
   if (!stream.startsWith('accounts/')) return null;

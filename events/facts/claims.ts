@@ -12,11 +12,12 @@ import { readTime } from '../../config/times.ts';
 import type { Claim } from './log.ts';
 
 /**
- * A unique field: its scope in the claims table, the keys that lead to its value, and whether that is a time of day.
+ * A unique field: its scope in the claims table, the keys that lead to its value, and whether the value is a time of
+ * day.
  */
 export type UniqueField = { scope: string; path: string[]; isTime: boolean };
 
-/** The unique fields of a collection, those inside objects included. */
+/** The unique fields of a collection, including fields inside objects. */
 export function uniqueFields(category: Category, fields: readonly FieldSchema[], prefix: string[] = []): UniqueField[] {
   return dataFields(fields).flatMap((field) => {
     const path = [...prefix, field.name];
@@ -34,7 +35,7 @@ export function claimsOf(unique: readonly UniqueField[], values: JsonObject): Cl
   });
 }
 
-/** The claim of one value. A time with seconds of 0 was once another value than the same without. */
+/** The claim of one value. A time with `:00` seconds was once another value than the same time without seconds. */
 export function claimOf({ scope, isTime }: UniqueField, value: Json): Claim {
   const time = isTime && typeof value === 'string' ? readTime(value) : undefined;
   if (time === undefined) return { scope, value: JSON.stringify(value) };
@@ -50,7 +51,7 @@ function valueAt(values: JsonObject, path: readonly string[]): Json | undefined 
   return value;
 }
 
-/** The values that a change must claim and release: the values that are new, and those that are gone. */
+/** The values that a change must claim and release: the new values, and the values that are gone. */
 export function claimChanges(
   before: readonly Claim[],
   after: readonly Claim[],

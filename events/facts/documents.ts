@@ -10,7 +10,7 @@ export type Current = { version: number; document: JsonObject };
 type Target = { category: Category; unique: readonly UniqueField[] };
 
 /** A new document. `at` is milliseconds since the epoch; `values` are its fields, defaults and hooks applied. */
-export function decideCreate(target: Target, id: string, at: number, values: JsonObject): Change {
+export function decideCreate(target: Target, id: string, { at, values }: { at: number; values: JsonObject }): Change {
   const time = new Date(at).toISOString();
   return {
     stream: documentStream(target.category, id),
@@ -21,15 +21,14 @@ export function decideCreate(target: Target, id: string, at: number, values: Jso
   };
 }
 
-/** New values of some top-level fields. `isSame`: those that are there already are recorded too. */
-type Updating = { values: JsonObject; at: number; isSame?: boolean };
+/** New values of some top-level fields. `isSame`: record unchanged values too. */
+type UpdateInput = { values: JsonObject; at: number; isSame?: boolean };
 
-/** A change of some top-level fields; null when it changes nothing, for then nothing is recorded. */
+/** A change of some top-level fields; null if it changes nothing, for then nothing is recorded. */
 export function decideUpdate(
   target: Target,
   id: string,
-  current: Current,
-  { values, at, isSame = false }: Updating,
+  { current, values, at, isSame = false }: UpdateInput & { current: Current },
 ): Change | null {
   const changed = isSame ? values : changedFields(current.document, values);
   if (Object.keys(changed).length === 0) return null;
@@ -42,7 +41,7 @@ export function decideUpdate(
   };
 }
 
-/** The end of a document. It holds no unique value any longer. */
+/** The end of a document, which gives up its unique values. */
 export function decideDelete(target: Target, id: string, current: Current): Change {
   return {
     stream: documentStream(target.category, id),
@@ -54,15 +53,15 @@ export function decideDelete(target: Target, id: string, current: Current): Chan
 }
 
 /**
- * A change of a global. The first one records every field, the defaults with it, so that a later change of the
- * configuration's defaults does not change what was seen.
+ * A change of a global. The first change records every field, with the defaults, so that later changes of the
+ * configured defaults do not change what readers saw.
  *
- * @param current its version and fields; version 0 and its defaults when it was never written.
+ * @param current the version and fields of the global; version 0 and the defaults if it was never written.
  */
 export function decideGlobalUpdate(
   slug: string,
   current: Current,
-  { values, at, isSame = false }: Updating,
+  { values, at, isSame = false }: UpdateInput,
 ): Change | null {
   const isFirst = current.version === 0;
   const given = isSame ? values : changedFields(current.document, values);
@@ -74,26 +73,26 @@ export function decideGlobalUpdate(
 }
 
 /** The version of a stream that is restored, and the position of its event. */
-export type Source = { version: number; position: number };
+type RestoreSource = { version: number; position: number };
 
-type Restoring = {
-  source: Source;
-  /** Its version and fields; null for a document that is gone. */
+type RestoreInput = {
+  source: RestoreSource;
+  /** The version and fields of the document; null if it is gone. */
   current: Current | null;
-  /** The version of its stream, and the newest time that it says it was changed at. */
+  /** The version of the stream, and the newest time at which the document says it was changed. */
   end: Current;
-  /** The fields that it is to have, `createdAt` among them. */
+  /** The fields that the document gets, `createdAt` among them. */
   document: JsonObject;
   at: number;
-  /** It is recorded also where it is so already. */
+  /** Record it even if nothing changes. */
   isSame?: boolean;
 };
 
-/** A document or global as it was. Null when it is so already, for then nothing is recorded. */
+/** A document or global as it was. Null if it is so already, for then nothing is recorded. */
 export function decideRestore(
   target: Target & { isGlobal: boolean },
   id: string,
-  { source, current, end, document, at, isSame = false }: Restoring,
+  { source, current, end, document, at, isSame = false }: RestoreInput,
 ): Change | null {
   if (current && !isSame && Object.keys(changedFields(current.document, document)).length === 0) return null;
   const { createdAt = null, ...values } = document;
@@ -120,7 +119,7 @@ function nextTime({ document }: Current, at: number): string {
 }
 
 /**
- * The document that an event's `data` makes of another: the fields after it, or null when it is gone. Pure, and total
+ * Applies an event's `data` to a document: the fields after the event, or null if the document is gone. Pure, and total
  * over all events ever recorded.
  */
 export function foldDocument(before: JsonObject | null, type: string, data: JsonObject): JsonObject | null {

@@ -10,7 +10,7 @@ export type Actor = { type: 'user' | 'apiKey' | 'system' | 'anonymous'; id?: str
  * no personal data and no secret, so it stays when a payload is erased.
  */
 export type Header = {
-  /** The version of the header: 1 in events from before format 3 of the log. */
+  /** The version of the header; 1 in events from before log format 3. */
   v: 1 | 2;
   log: string;
   /** Place in the whole log, gap-free from 1. */
@@ -23,12 +23,12 @@ export type Header = {
   type: EventType;
   /** Version of this type's `data`, for upcasters. */
   schemaVersion: number;
-  /** ISO 8601, UTC, milliseconds; never decreases along the log, but at a correction of the clock. */
+  /** ISO 8601, UTC, milliseconds; never decreases along the log, except at a correction of the clock. */
   recordedAt: string;
   actor: Actor;
-  /** The request that caused it. */
+  /** The request that caused the event. */
   correlationId: string;
-  /** UUID v7, equal in all events of one bulk call; in no header of version 1. */
+  /** UUID v7, equal in all events of one bulk call; never in a header of version 1. */
   batch?: string;
   /** `sha256:` and the hexadecimal commitment to the payload. */
   payload: string;
@@ -64,12 +64,12 @@ export function encodeHeader(header: Header): string {
   });
 }
 
-/** A header from its text, as the log holds it: what it says is not looked at. */
+/** A header from its text in the log; the values are not checked. */
 export function headerOf(text: string): Header {
   return JSON.parse(text);
 }
 
-/** A payload from its text, as the log holds it; null once that has been erased. */
+/** A payload from its text in the log; null if it has been erased. */
 export function payloadOf(text: string): Payload;
 export function payloadOf(text: string | null): Payload | null;
 export function payloadOf(text: string | null): Payload | null {

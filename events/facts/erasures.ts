@@ -9,12 +9,12 @@ import type { Command, RecordedEvent } from './log.ts';
 export type ErasedStream = { stream: string; versions: number };
 
 /**
- * The work that is left of a recorded erasure. `files`: SHA-256 of stored files that the erased events named, and that
- * are gone unless something else needs them; not looked at yet.
+ * The work that is left of a recorded erasure. `files`: SHA-256 of stored files that the erased events named. Each is
+ * to be removed unless something else needs it, which is not looked at yet.
  */
 export type Erasure = { position: number; files: string[]; isDone: boolean };
 
-/** The streams that a `document.erased` declares to have lost payloads; none for what is not of that form. */
+/** The streams that a `document.erased` declares to have lost payloads; none for data of another form. */
 export function erasedStreams(data: JsonObject | null): ErasedStream[] {
   const streams: Json | undefined = data?.streams;
   if (!Array.isArray(streams)) return [];
@@ -26,9 +26,9 @@ function isErasedStream(value: Json): value is ErasedStream {
 }
 
 /**
- * The streams that a command erases: those that its event declares, and no more versions than there are.
+ * The streams that a command erases, as its event declares them; no more versions than there are.
  *
- * @throws Error when the event does not declare them.
+ * @throws Error if the event does not declare the streams.
  */
 export function declaredBy(
   { stream, events, erases = [] }: Command,
@@ -45,19 +45,20 @@ export function declaredBy(
   return declared;
 }
 
-/** Whether payloads of this type stay when their stream is erased: they say what was, and why. */
+/** Whether payloads of this type stay when their stream is erased: they say what was erased, and why. */
 export function staysErased(type: EventType): boolean {
   return type === 'document.erased';
 }
 
-/** Whether the payload of an event was erased, as erasures declare it. `header` is its text. */
+/** Whether the payload of an event was erased, as erasures declare. `header` is the text of the header. */
 export type IsErased = (event: { stream: string; version: number; header: string }) => boolean;
 
 /**
- * Knows which payloads the erasures of a log have taken: a missing one is sound exactly when it was declared. Each call
- * gives what is so by then.
+ * Knows which payloads the erasures of a log have taken: a missing payload is sound exactly if an erasure declared it.
+ * Each call gives the state at that moment.
  *
- * @param newest gives the position of the newest erasure, 0 before the first; `events` those of all.
+ * @param newest gives the position of the newest erasure, 0 before the first; `events` gives the events of all
+ * erasures.
  */
 export function knowErased({
   newest,
@@ -74,7 +75,7 @@ export function knowErased({
     const versionsOf = new Map<string, number>();
     for (const { stream, versions } of events().flatMap(({ data }) => erasedStreams(data)))
       versionsOf.set(stream, Math.max(versions, versionsOf.get(stream) ?? 0));
-    // One of its own: who asked before goes on with what was so then.
+    // A new function: an earlier caller keeps the state that it asked for.
     const isErased: IsErased = ({ stream, version, header }) =>
       version <= (versionsOf.get(stream) ?? 0) && !staysErased(headerOf(header).type);
     known = { at, isErased };
@@ -87,27 +88,27 @@ type ErasureRow = { position: number; files: string; done: number };
 const columns = 'SELECT position, files, done FROM erasures';
 
 /**
- * Reads what became of erasures. Rarely asked, so nothing is prepared for it: also a log of an earlier format can be
- * opened.
+ * Reads what became of erasures. It is rarely asked, so no statement is prepared: a log of an earlier format can be
+ * opened too.
  */
 export function openErasures(db: Sqlite) {
   return {
-    /** Those that are not finished, oldest first. */
+    /** The unfinished erasures, oldest first. */
     unfinished: (): Erasure[] =>
       db.prepare<[], ErasureRow>(`${columns} WHERE done = 0 ORDER BY position`).all().map(fromRow),
-    /** The one whose event is at a position. */
+    /** The erasure whose event is at a position. */
     at(position: number): Erasure | null {
       const row = db.prepare<[position: number], ErasureRow>(`${columns} WHERE position = ?`).get(position);
       return row ? fromRow(row) : null;
     },
-    /** At most `limit` of those before a position, newest first. */
+    /** At most `limit` of the erasures before a position, newest first. */
     before(position: number, limit: number): Erasure[] {
       const select = db.prepare<[position: number, limit: number], ErasureRow>(
         `${columns} WHERE position < ? ORDER BY position DESC LIMIT ?`,
       );
       return select.all(position, limit).map(fromRow);
     },
-    /** The position of the newest; 0 before the first. */
+    /** The position of the newest erasure; 0 before the first. */
     newest: (): number => db.prepare<[], number | null>('SELECT max(position) FROM erasures').pluck().get() ?? 0,
   };
 }

@@ -4,7 +4,7 @@ import type { FirstAnswer, IdempotencyRecord } from './log.ts';
 /** How long a write may be repeated under its idempotency key, in milliseconds: 7 days. */
 export const idempotencyMilliseconds = 7 * 24 * 3600 * 1000;
 
-/** How many are looked at in one go when old ones are forgotten: no write waits for more than that. */
+/** How many records are looked at in one go when old ones are forgotten, so that no write waits long. */
 const pruned = 500;
 const pauseMilliseconds = 60_000;
 
@@ -24,14 +24,14 @@ export function readIdempotencyRecords(db: Sqlite) {
   return { find };
 }
 
-/** The same for the writer, who keeps them, inside its transactions. */
+/** Reads and keeps attempts, for the writer, inside its transactions. */
 export function keepIdempotencyRecords(db: Sqlite) {
   const upsert = db.prepare(
-    // One that is still there was too long ago.
+    // A record with this key that is still there is too old.
     `INSERT INTO commands VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET fingerprint = excluded.fingerprint,
      stream = excluded.stream, position = excluded.position, version = excluded.version, recorded_at = excluded.recorded_at`,
   );
-  // In the order in which they were recorded, more or less: no index is kept only for this.
+  // Roughly in the order in which they were recorded: there is no index only for this.
   const remove = db.prepare(
     `DELETE FROM commands WHERE rowid IN (
        SELECT rowid FROM (SELECT rowid, recorded_at FROM commands ORDER BY rowid LIMIT ${pruned}) WHERE recorded_at <= ?
@@ -47,7 +47,7 @@ export function keepIdempotencyRecords(db: Sqlite) {
     upsert.run(key, fingerprint, stream, position, version, now);
   }
 
-  /** Forgets some of those that were too long ago; from time to time, however often it is called. */
+  /** Forgets some attempts that are too old; only from time to time, however often it is called. */
   function prune(now: number): void {
     const isTooSoon = now < nextPrune && now >= nextPrune - pauseMilliseconds;
     if (isTooSoon) return;

@@ -10,44 +10,44 @@ export type Epoch = { position: number; schema: Schema };
 export type Renames = {
   /** Old name → new name. */
   names: Map<string, string>;
-  /** By new name, if the old one had gone before: from this position on, values under the new name are its own. */
+  /** By new name, if the old name had gone before: the position from which values under the new name belong to it. */
   since: Map<string, number>;
-  /** By new name: what is renamed inside the field. */
+  /** By new name: the renames inside the field. */
   inside: Map<string, Renames>;
-  /** By slug, for objects that say of which part of the field they are. */
+  /** By slug, for objects that name the part of the field to which they belong. */
   blocks?: Map<string, Renames>;
 };
 
 /** The renames of fields by a change of the schema, by the keys of collections and globals. */
-export type Step = { position: number; renames: Map<string, Renames> };
+type RenameStep = { position: number; renames: Map<string, Renames> };
 
-/** The use that the last of some schemas makes of names of earlier ones. */
-export type Names = {
-  /** Where it says `renamedFrom`, and there are no values to take: a line each. */
+/** How the last of some schemas uses names of earlier schemas. */
+type NameFindings = {
+  /** Each `renamedFrom` without values to take, one line each. */
   problems: string[];
-  /** The fields, by their paths, and the collections, whose values of an earlier schema are back; a line about each. */
+  /** The fields, by path, and the collections whose values of an earlier schema are back, with a line about each. */
   returning: Map<string, string>;
 };
 
 /** A field that a list has, or had. */
-type Entry = {
-  /** As last declared. */
+type FieldHistory = {
+  /** The field as it was last declared. */
   field: DataField;
-  /** The names of the list in the last schema that had the field. */
+  /** The names of all fields of the list in the last schema that had the field. */
   beside: ReadonlySet<string>;
   /** The position of the first schema of the list without it; null while it is declared. */
   goneAt: number | null;
   /** The other names that its values had. */
   former: ReadonlySet<string>;
-  /** By the slugs of its parts. */
+  /** The fields inside it, by the slugs of its parts. */
   inside: ReadonlyMap<string | null, List>;
 };
 
-/** The fields that a list has or had, by their names; one that was renamed by its new name only. */
-type List = ReadonlyMap<string, Entry>;
+/** The fields that a list has or had, by name; a renamed field by its new name only. */
+type List = ReadonlyMap<string, FieldHistory>;
 
-/** Where a list stands: its name for people, and the schema that declares it. */
-type Place = { name: string; position: number; found: Names };
+/** The name of a list for people, the position of the schema that declares it, and the findings about it. */
+type ListContext = { name: string; position: number; found: NameFindings };
 
 /** The fields of a collection or global: `key` is what its streams follow, `name` what people call it. */
 export type Keyed = { key: string; name: string; fields: readonly FieldSchema[] };
@@ -65,10 +65,10 @@ export function keyedFields({ collections, globals }: Schema): Keyed[] {
  *
  * @param epochs in the order of their positions.
  */
-export function followNames(epochs: readonly Epoch[]): { steps: Step[]; names: Names } {
-  const steps: Step[] = [];
-  let names: Names = { problems: [], returning: new Map() };
-  // A collection may be away for a while and come back with other names.
+export function followNames(epochs: readonly Epoch[]): { steps: RenameStep[]; names: NameFindings } {
+  const steps: RenameStep[] = [];
+  let names: NameFindings = { problems: [], returning: new Map() };
+  // A collection may be removed for a while and come back with other names.
   const known = new Map<string, List>();
   const called = new Map<string, string>();
   let present = new Set<string>();
@@ -94,10 +94,10 @@ export function followNames(epochs: readonly Epoch[]): { steps: Step[]; names: N
   return { steps, names };
 }
 
-function follow(before: List | undefined, declared: readonly FieldSchema[], place: Place) {
+function follow(before: List | undefined, declared: readonly FieldSchema[], place: ListContext) {
   const fields = dataFields(declared);
   const beside = new Set(fields.map(({ name }) => name));
-  const list = new Map<string, Entry>();
+  const list = new Map<string, FieldHistory>();
   const renames: Renames = { names: new Map(), since: new Map(), inside: new Map() };
   for (const field of fields) {
     const { name } = field;
@@ -119,16 +119,16 @@ function follow(before: List | undefined, declared: readonly FieldSchema[], plac
 }
 
 /**
- * The entry whose values a field takes: that of `renamedFrom`, also if it has been gone for a while; but not where both
- * were declared at the same time at last, for then each has values of its own.
+ * The entry whose values a field takes: the entry of `renamedFrom`, even if it has been gone for a while. But if both
+ * were last declared in one schema, each has its own values, and none are taken.
  */
-function sourceOf(before: List | undefined, { name, renamedFrom }: DataField): Entry | undefined {
+function sourceOf(before: List | undefined, { name, renamedFrom }: DataField): FieldHistory | undefined {
   const source = renamedFrom === undefined ? undefined : before?.get(renamedFrom);
   return source?.beside.has(name) ? undefined : source;
 }
 
-/** A field that has taken the values of another; `own` is what had its name before. */
-function joined(source: Entry, own: Entry | undefined): Entry {
+/** A field that has taken the values of another; `own` is the field that had its name before. */
+function joined(source: FieldHistory, own: FieldHistory | undefined): FieldHistory {
   const former = new Set([...source.former, source.field.name]);
   // The values of an earlier field of that name are dropped.
   if (source.goneAt === null || !own) return { ...source, former };
@@ -139,16 +139,16 @@ function joined(source: Entry, own: Entry | undefined): Entry {
   };
 }
 
-type Parts = Entry['inside'];
+type FieldParts = FieldHistory['inside'];
 
-/** The parts of a field that was gone at a position, and of the one that has taken its place there. */
-function mergedParts(older: Parts, newer: Parts, goneAt: number): Parts {
+/** The parts of a field that was gone at a position, merged with those of the field that replaced it there. */
+function mergedParts(older: FieldParts, newer: FieldParts, goneAt: number): FieldParts {
   const slugs = new Set([...older.keys(), ...newer.keys()]);
   return new Map([...slugs].map((slug) => [slug, merged(older.get(slug), newer.get(slug), goneAt)]));
 }
 
 function merged(older: List = new Map(), newer: List = new Map(), goneAt: number): List {
-  const list = new Map<string, Entry>();
+  const list = new Map<string, FieldHistory>();
   for (const [name, entry] of older) list.set(name, { ...entry, goneAt: entry.goneAt ?? goneAt });
   for (const [name, entry] of newer) {
     const inside = mergedParts(older.get(name)?.inside ?? new Map(), entry.inside, goneAt);
@@ -157,7 +157,7 @@ function merged(older: List = new Map(), newer: List = new Map(), goneAt: number
   return list;
 }
 
-function followInside(known: Entry | undefined, field: DataField, place: Place) {
+function followInside(known: FieldHistory | undefined, field: DataField, place: ListContext) {
   const lists = new Map(known?.inside);
   const blocks = new Map<string, Renames>();
   let renames: Renames | undefined;
@@ -172,10 +172,15 @@ function followInside(known: Entry | undefined, field: DataField, place: Place) 
   return { lists, renames };
 }
 
-type Seen = { field: DataField; own: Entry | undefined; source: Entry | undefined; before: List };
+type FollowedField = {
+  field: DataField;
+  own: FieldHistory | undefined;
+  source: FieldHistory | undefined;
+  before: List;
+};
 
 /** Notes what a field does with names of earlier schemas. */
-function find({ name: list, found }: Place, { field, own, source, before }: Seen): void {
+function find({ name: list, found }: ListContext, { field, own, source, before }: FollowedField): void {
   const path = `${list}.${field.name}`;
   if (source && source.goneAt !== null) {
     found.returning.set(path, `${path} takes the values that documents had as ${list}.${source.field.name}`);
@@ -185,15 +190,15 @@ function find({ name: list, found }: Place, { field, own, source, before }: Seen
   }
   const { renamedFrom } = field;
   if (renamedFrom === undefined || source) return;
-  // It was taken up before, or told of.
+  // An earlier schema has used this rename, or a finding was made about it then.
   if (own?.goneAt === null && own.field.renamedFrom === renamedFrom) return;
   if (!before.has(renamedFrom) && own?.former.has(renamedFrom)) return;
   found.problems.push(`${path}.renamedFrom: ${whyNone(list, { field, before, renamedFrom })}`);
 }
 
-type Claimed = Pick<Seen, 'field' | 'before'> & { renamedFrom: string };
+type RenameClaim = Pick<FollowedField, 'field' | 'before'> & { renamedFrom: string };
 
-function whyNone(list: string, { field, before, renamedFrom }: Claimed): string {
+function whyNone(list: string, { field, before, renamedFrom }: RenameClaim): string {
   const [own, old] = [`${list}.${field.name}`, `${list}.${renamedFrom}`];
   if (before.has(renamedFrom))
     return `${own} was a field beside ${old}, and keeps its own values: it takes none of it; leave renamedFrom out`;

@@ -7,8 +7,8 @@ import type { Actor, Context, Header } from './envelope.ts';
 export type NewEvent = { type: EventType; data: JsonObject };
 
 /**
- * A unique value: `scope` is `<slug>.<field path>`, `value` its JSON text, so that 1 and "1" differ. `former` is
- * another text of the same value, under which a stream may hold it since before values had one form.
+ * A unique value: `scope` is `<slug>.<field path>`, `value` its JSON text, so that 1 and "1" differ. `former` is an
+ * older text of the same value, under which a stream may still hold it.
  */
 export type Claim = { scope: string; value: string; former?: string };
 
@@ -16,14 +16,14 @@ export type Claim = { scope: string; value: string; former?: string };
 export type Change = {
   stream: string;
   /**
-   * The version that the writer expects the stream to have; 0 for a stream that must not exist yet; null where the
-   * events are true whatever came before them.
+   * The version that the writer expects the stream to have; 0 for a stream that must not exist yet; null if the events
+   * are true whatever came before them.
    */
   expectedVersion: number | null;
   events: NewEvent[];
   claims: Claim[];
   releases: Claim[];
-  /** The rule that admits it, where that is not the one of its whole command. */
+  /** The rule that admits the change, if it is not the rule of the whole command. */
   rule?: string;
 };
 
@@ -32,11 +32,11 @@ export function changeOf(stream: string, events: NewEvent[], expectedVersion: nu
   return { stream, expectedVersion, events, claims: [], releases: [] };
 }
 
-/** All that one request wants to append, decided as a whole. */
+/** The changes that one request wants to append, decided as a whole. */
 export type Command = Change & {
   /**
-   * Changes of other streams that are recorded with it, after it and in this order: all of them or nothing. A value
-   * that one of them gives up is free only for the next command.
+   * Changes of other streams that are recorded after its own change, in this order: all or nothing. A value that one of
+   * them gives up is free only for the next command.
    */
   otherStreams?: Change[];
   /** Kept with it for as long as the client may repeat it. */
@@ -45,7 +45,7 @@ export type Command = Change & {
   erases?: string[];
   actor: Actor;
   correlationId: string;
-  /** The bulk call that it belongs to: a UUID v7. */
+  /** The bulk call that the command belongs to: a UUID v7. */
   batch?: string;
   context: Context;
 };
@@ -66,9 +66,8 @@ export type IdempotencyRecord = { key: string; fingerprint: string };
 export type FirstAnswer = { fingerprint: string; stream: string; position: number; version: number };
 
 /**
- * The result of a command. `position`, that of its last event, and `version` are about its own stream. A conflict means
- * that nothing of it was recorded; stale versions are looked for first, in all its streams, for what was decided on
- * them has to be decided anew.
+ * The result of a command. `position`, of its last event, and `version` are about its own stream. A conflict means that
+ * nothing was recorded. Stale versions are looked for first, in all streams: a decision made on one must be made anew.
  */
 export type Outcome =
   | { ok: true; position: number; version: number; recordedAt: string }
@@ -80,19 +79,20 @@ export type Outcome =
 /**
  * The append port: the only way anything changes. Each command is answered once it is durable and can be read.
  *
- * @throws UnknownOutcomeError, UnreadError; DomainError `unavailable` when there was no room and nothing was recorded.
+ * @throws UnknownOutcomeError, UnreadError; DomainError `unavailable` if there was no disk space; then nothing was
+ * recorded.
  */
 export type Append = (command: Command) => Promise<Outcome>;
 
 /**
- * Thrown where a command was sent and its writer ended before it answered: only the next start finds out whether it was
- * recorded. Nothing that it names may be undone: its commit may be on the disk although it cannot be seen.
+ * Thrown if the writer ended before it answered a command: only the next start finds out whether the command was
+ * recorded. Nothing that the command names may be undone, for its commit may be on the disk although it cannot be seen.
  */
 export class UnknownOutcomeError extends Error {
   override name = 'UnknownOutcomeError';
 }
 
-/** Thrown where a command was recorded, but cannot be read yet. */
+/** Thrown if a command was recorded, but cannot be read yet. */
 export class UnreadError extends DomainError {
   override name = 'UnreadError';
 }

@@ -7,9 +7,9 @@ export function filesNamedIn({ type }: Pick<Header, 'type'>, body: string): Set<
   return type.startsWith('document.') ? filesIn(payloadOf(body).data) : new Set();
 }
 
-/** Made or replaced whole, a document holds its values as they are; changed, under `set`. */
+/** The files in the data of an event. A created document has its values at the top, a changed one under `set`. */
 export function filesIn(data: JsonObject): Set<string> {
-  // A restored document is whole, under its own name.
+  // A restored document has its values under `document`.
   const holders = [data, ...[data.set, data.document].filter(isObject)];
   const found = holders.map(({ sha256 }) => sha256);
   return new Set(found.filter((value) => typeof value === 'string').filter(isSha256));

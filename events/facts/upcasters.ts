@@ -14,19 +14,19 @@ import type { Header } from './envelope.ts';
 import { type Epoch, followNames, keyedFields, type Renames } from './lineage.ts';
 
 /**
- * Brings the data of an old event to the names of today, and its times of day to their one form. Renames come from the
- * log's own history of schemas, not from the configuration, so an author may drop `renamedFrom` once it has taken
- * effect, and a name may later be used anew.
+ * Brings the data of an old event to today's names, and its times of day to their one form. Renames come from the log's
+ * history of schemas, not from the configuration: so an author may drop `renamedFrom` once it has taken effect, and may
+ * later use a name anew.
  */
 export type Upcaster = {
   upcast: (key: string, header: Header, data: JsonObject) => JsonObject;
-  /** Equal for two upcasters that do the same with one log: part of what names the read file. */
+  /** Equal for two upcasters that do the same with one log; part of the name of the read file. */
   fingerprint: string;
 };
 
 /**
- * The key of the schema that a stream's data follows: a collection's category, or `globals/<slug>`, which is a global's
- * whole stream name.
+ * The key of the schema that a stream's data follows: the category of a collection, or `globals/<slug>`, the whole
+ * stream name of a global.
  */
 export function schemaKey(stream: string): string {
   const [category] = splitStream(stream);
@@ -49,15 +49,16 @@ export function compileUpcaster(epochs: readonly Epoch[]): Upcaster {
     return bring ? onFields(type, result, bring) : result;
   }
 
-  // Not the positions, which are those of one log: the last may not be known yet.
+  // Without the positions, which belong to one log: the last may not be known yet.
   const renamed = steps.map(({ renames }) => renames);
   return { upcast, fingerprint: JSON.stringify(renamed, (_key, value) => (value instanceof Map ? [...value] : value)) };
 }
 
 /**
- * The field of the schema before whose values one of a new schema has, on the same level; undefined where none had.
+ * The field of the former schema whose values a field of the new schema takes, on the same level; undefined if it takes
+ * none.
  *
- * @param old the fields of that level by their names.
+ * @param old the fields of that level in the former schema, by name.
  */
 export function previousOf(field: DataField, old: ReadonlyMap<string, DataField>): DataField | undefined {
   const { name, renamedFrom } = field;
@@ -66,7 +67,10 @@ export function previousOf(field: DataField, old: ReadonlyMap<string, DataField>
   return old.get(isRenamed ? renamedFrom : name);
 }
 
-/** `data` of a created document is its fields, a restored one has them as `document`; an update names them in `set`. */
+/**
+ * Changes the fields in `data`: a created document's `data` is its fields, a restored one has them as `document`, an
+ * update in `set`.
+ */
 function onFields(type: EventType, data: JsonObject, change: (values: JsonObject) => JsonObject): JsonObject {
   if (type === 'document.created') return change(data);
   const result = { ...data };
@@ -75,9 +79,9 @@ function onFields(type: EventType, data: JsonObject, change: (values: JsonObject
   return result;
 }
 
-type Recorded = Pick<Header, 'type' | 'position'>;
+type TypeAndPosition = Pick<Header, 'type' | 'position'>;
 
-function renameData(renames: Renames, { type, position }: Recorded, data: JsonObject): JsonObject {
+function renameData(renames: Renames, { type, position }: TypeAndPosition, data: JsonObject): JsonObject {
   const result = onFields(type, data, (values) => renameFields(renames, position, values));
   if (type === 'document.created' || !Array.isArray(data.unset)) return result;
   return { ...result, unset: data.unset.map((name) => renames.names.get(String(name)) ?? name) };
@@ -88,7 +92,7 @@ function renameFields(renames: Renames, position: number, values: JsonObject): J
   const taken = new Set(renames.names.values());
   for (const [key, value] of Object.entries(values)) {
     const name = renames.names.get(key) ?? key;
-    // The values of a removed field, under the name that another field has now.
+    // These are values of a removed field, under a name that another field has now.
     if (name === key && taken.has(key) && position < (renames.since.get(key) ?? Number.POSITIVE_INFINITY)) continue;
     const inside = renames.inside.get(name);
     result[name] = inside ? renameValue(inside, position, value) : value;
@@ -104,13 +108,13 @@ function renameValue(renames: Renames, position: number, value: Json): Json {
   return block ? renameFields(block, position, value) : value;
 }
 
-type Bring<T> = (value: T) => T;
+type Conversion<T> = (value: T) => T;
 
 /**
- * Prepares how the values of these fields are brought to the one form of times of day, in which they have been recorded
- * only since there is one. Null where no field is a time. Any other value is left as it is, and so is the argument.
+ * Prepares the function that brings the times of day among these fields to their one form, which older events do not
+ * have. Null if no field is a time. Other values, and the argument itself, stay as they are.
  */
-function compileTimes(fields: readonly FieldSchema[]): Bring<JsonObject> | null {
+function compileTimes(fields: readonly FieldSchema[]): Conversion<JsonObject> | null {
   const members = dataFields(fields).flatMap((field) => {
     const bring = bringValue(field);
     return bring ? [{ name: field.name, bring }] : [];
@@ -127,7 +131,7 @@ function compileTimes(fields: readonly FieldSchema[]): Bring<JsonObject> | null 
   };
 }
 
-function bringValue(field: FieldSchema): Bring<Json> | null {
+function bringValue(field: FieldSchema): Conversion<Json> | null {
   if (field.type === 'time') return (value) => (typeof value === 'string' ? (readTime(value) ?? value) : value);
   return compileInside(field, ({ fields }) => compileTimes(fields));
 }

@@ -2,12 +2,12 @@ import type { Sqlite } from '../../storage/sqlite.ts';
 import { commitmentOf, type Header } from '../facts/envelope.ts';
 import { payloadColumns } from '../segments/segments.ts';
 
-/** The row of an event: its header, and what is beside it to find it by. */
+/** The row of an event: its header, and the columns by which it is found. */
 export type EventRow = { position: number; id: string; stream: string; version: number; header: string };
 
 /**
- * The columns of a payload; `body` is null where it is missing. Damage to what SQLite has before a row makes a number
- * of a text.
+ * The columns of a payload; `body` is null if the payload is missing. A damaged row header of SQLite turns a text into
+ * a number.
  */
 export type PayloadRow = { enc: number | null; body: string | number | Buffer | null };
 
@@ -31,9 +31,8 @@ export function parseHeader(text: string): Header | null {
 }
 
 /**
- * Whether a row says what the header in it says, without reading that: for a canonical one. Names of members stand in
- * the order of the alphabet, and no value holds a quotation mark that is not escaped, so each of these texts is found
- * as these members alone.
+ * Whether a row agrees with the canonical header in it, without parsing the header. Members are in the order of their
+ * names, and each quotation mark in a value is escaped, so each of these texts can only be found as these members.
  */
 export function agrees({ position, id, stream, version, header }: EventRow): boolean {
   return (
@@ -44,7 +43,7 @@ export function agrees({ position, id, stream, version, header }: EventRow): boo
   );
 }
 
-/** In what a row differs from the header in it; null when it does not. */
+/** The difference between a row and the header in it; null if they agree. */
 export function differingRow(row: EventRow, header: Header): string | null {
   for (const name of ['position', 'id', 'stream', 'version'] as const) {
     if (header[name] !== row[name]) return `its row says ${name} ${row[name]}, its header ${header[name]}`;
@@ -52,7 +51,7 @@ export function differingRow(row: EventRow, header: Header): string | null {
   return null;
 }
 
-/** The fault of a payload that is there; null when it is the one that the canonical header commits to. */
+/** The fault of a payload that is present; null if it is the payload that the canonical header commits to. */
 export function wrongPayload(
   db: Sqlite,
   { position, header, enc, body }: PayloadRow & { position: number; header: string },
@@ -64,7 +63,7 @@ export function wrongPayload(
   return isCommitted ? null : 'its payload is not the one committed to';
 }
 
-/** Bytes that are no valid UTF-8 are read as U+FFFD: where that stands in the text, only the bytes tell what it was. */
+/** The bytes of a body. Invalid UTF-8 is read as U+FFFD: only the bytes tell such a text from another. */
 function bytesOf(db: Sqlite, body: string, position: number): string | Buffer {
   if (!body.includes('\uFFFD')) return body;
   const select = db.prepare<[position: number], Buffer>('SELECT CAST(body AS BLOB) FROM payloads WHERE position = ?');

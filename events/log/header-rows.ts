@@ -3,7 +3,7 @@ import { encodeHeader, type Header } from '../facts/envelope.ts';
 import { parseHeader } from './event-checks.ts';
 
 /** The values of the columns of `events`, in their order. An id is 16 bytes if it is a UUID. */
-type Row = [
+type EventColumns = [
   position: number,
   id: Buffer | string,
   stream: string,
@@ -20,7 +20,7 @@ type Row = [
   whole: string | null,
 ];
 
-/** A text that JSON has as it is, between quotation marks. */
+/** A text that JSON writes unchanged, between quotation marks. */
 const plain = /^[ !#-[\]-~]*$/;
 const uuid = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 const commitment = /^sha256:[\da-f]{64}$/;
@@ -28,17 +28,21 @@ const commitment = /^sha256:[\da-f]{64}$/;
 export type HeaderRows = ReturnType<typeof openHeaderRows>;
 
 /**
- * Writes headers into the table of events, as the members from which the view `headers` makes the same text. @param log
- * gives the name of the log.
+ * Writes headers into the table of events, as the members from which the view `headers` makes the same text.
+ *
+ * @param log gives the name of the log.
  */
 export function openHeaderRows(db: Sqlite, log: () => string) {
-  const insert = prepareLate<Row, unknown>(db, 'INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const insert = prepareLate<EventColumns, unknown>(
+    db,
+    'INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  );
   return {
     /** @param text the header as {@link encodeHeader} gives it. */
     put(header: Header, text: string): void {
       insert().run(...(membersOf(header, log()) ?? wholeOf(header, text)));
     },
-    /** The text of a header that was made elsewhere; what `row` says is beside it. */
+    /** Writes the text of a header that was made elsewhere, with the columns `row` beside it. */
     putText(row: Pick<Header, 'position' | 'id' | 'stream' | 'version'>, text: string): void {
       const header = parseHeader(text);
       const isSame = header !== null && agreesWith(header, row) && encodeHeader(header) === text;
@@ -52,10 +56,10 @@ function agreesWith(header: Header, row: Pick<Header, 'position' | 'id' | 'strea
   return header.position === position && header.id === id && header.stream === stream && header.version === version;
 }
 
-/** The row of a header by its members; null for a header that the view would not give. */
-function membersOf(header: Header, log: string): Row | null {
+/** The row of a header by its members; null for a header that the view would not give back. */
+function membersOf(header: Header, log: string): EventColumns | null {
   const { position, id, stream, version, v, type, schemaVersion, actor, correlationId, payload } = header;
-  // No header of version 1 is of a bulk call.
+  // No header of version 1 belongs to a bulk call.
   const batch = v === 1 ? undefined : header.batch;
   const texts = [log, id, stream, type, actor.type, actor.id ?? '', correlationId];
   const recordedAt = Date.parse(header.recordedAt);
@@ -89,7 +93,7 @@ function membersOf(header: Header, log: string): Row | null {
 function wholeOf(
   { position, id, stream, version }: Pick<Header, 'position' | 'id' | 'stream' | 'version'>,
   text: string,
-): Row {
+): EventColumns {
   return [position, shortened(id), stream, version, null, null, null, null, null, null, null, null, null, text];
 }
 

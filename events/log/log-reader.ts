@@ -17,11 +17,12 @@ export type LogReader = ReturnType<typeof readLog>;
 
 /**
  * Reads a log. Safe beside a running writer: every call sees a whole batch or nothing of it. A file that is not a log
- * of this format can be opened, for `isLog` to say so.
+ * of this format can be opened too; `isLog` then says so.
  *
- * The events that it gives are those that were recorded: each header is held against the tree that the head proves,
- * each payload against the commitment in its header. An event that differs, is missing or was erased and is there is an
- * AlteredEventError. Only which events there are in a stream is what the index says, but for gaps.
+ * The reader gives the events that were recorded: it compares each header with the tree that the head proves, and each
+ * payload with the commitment in its header. An event that differs, that is missing, or that was erased and still has
+ * its payload is an AlteredEventError. Which events a stream has is taken from the index, except for gaps, which are
+ * noticed.
  */
 export function readLog(db: Sqlite) {
   const tree = readStoredTree(db);
@@ -39,7 +40,7 @@ export function readLog(db: Sqlite) {
     ...events,
     /** Hashes of the tree that the head proves. */
     hashes,
-    /** The same as they are stored. */
+    /** The hashes as they are stored, not proven. */
     storedHashes: tree.hashes,
     /** The events at positions `after + 1` to `upTo`, in order. */
     range: (after: number, upTo: number): RecordedEvent[] => events.texts(after, upTo).map(eventOf),
@@ -57,7 +58,7 @@ export function readLog(db: Sqlite) {
   };
 }
 
-/** The heads in the checkpoints that a log keeps: those that one of these verifier keys has signed. */
+/** The heads in the checkpoints of a log that one of these verifier keys has signed. */
 function signedHeads(db: Sqlite, keys: readonly string[]): TreeHead[] {
   const verifiers = keys.map(parseVerifierKey);
   return [...readCheckpoints(db).all()].flatMap(({ note }) => {
@@ -66,7 +67,7 @@ function signedHeads(db: Sqlite, keys: readonly string[]): TreeHead[] {
   });
 }
 
-/** The stored texts of one event. @throws AlteredEventError where it is missing. */
+/** The stored texts of one event. @throws AlteredEventError if it is missing. */
 export function textAt(log: Pick<LogReader, 'texts'>, position: number): EventText {
   const [text] = log.texts(position - 1, position);
   if (!text) throw missingEvent(position);
@@ -87,7 +88,7 @@ type Timed = Pick<LogReader, 'head' | 'headers' | 'positionsOf'>;
  * Events that a wrong clock recorded count as recorded when it was corrected.
  */
 function positionAt(log: Timed, time: string): number {
-  // From a correction of the clock on times may be earlier than before.
+  // Times after a correction of the clock may be earlier than times before it.
   const corrections = log.positionsOf(clockStream, 0, Number.MAX_SAFE_INTEGER);
   let high = log.head().size;
   // Between two corrections times only go up.

@@ -8,8 +8,8 @@ import type { LogReader } from './log-reader.ts';
 import type { Rows } from './shipment.ts';
 
 /**
- * The events that a transaction has recorded so far, and their headers as they are stored. `rows`: the rest of what it
- * writes, where that is to be shipped.
+ * The events that a transaction has recorded so far, and their headers as they are stored. `rows`: the other rows that
+ * it writes, if they are to be shipped.
  */
 export type Batch = { recorded: RecordedEvent[]; leaves: string[]; rows: Rows | null };
 
@@ -18,15 +18,15 @@ export type Tip = ReturnType<typeof openTip>;
 type Reader = Pick<LogReader, 'head' | 'storedHashes'>;
 
 /**
- * The end of a log that is being written, and the only owner of what its writer remembers of it: the head, the tree
- * under it, and the leaf hashes of the level-0 tile that is not full yet.
+ * The end of a log that is being written. It alone holds what the writer remembers of the log: the head, the tree under
+ * it, and the leaf hashes of the level-0 tile that is not full yet.
  *
- * @throws BrokenLogError when the file does not end where the head says, or the tree does not give the head's root.
+ * @throws BrokenLogError if the file does not end where the head says, or the tree does not give the head's root.
  */
 export function openTip(db: Sqlite, reader: Reader, seals: Seals) {
   const key = sealKeyOf(seals.key);
   const upsertTile = db.prepare(
-    // || makes a text even of two blobs.
+    // || makes a text, even from two blobs.
     `INSERT INTO tiles VALUES (?, ?, ?)
      ON CONFLICT (level, idx) DO UPDATE SET hashes = CAST(tiles.hashes || excluded.hashes AS BLOB)`,
   );
@@ -36,7 +36,7 @@ export function openTip(db: Sqlite, reader: Reader, seals: Seals) {
   let tree = checkedTree(db, head, reader);
   let openTile = openTileOf(head, reader);
 
-  /** Writes the tiles and the head for the events of a batch. @returns that head, which holds once it is committed. */
+  /** Writes the tiles and the head for the events of a batch. @returns the head, which counts once it is committed. */
   function extend({ recorded, leaves }: Pick<Batch, 'recorded' | 'leaves'>): Head {
     if (leaves.length === 0) return head;
     const above: { level: number; index: number; hash: Buffer }[] = [];
@@ -56,12 +56,12 @@ export function openTip(db: Sqlite, reader: Reader, seals: Seals) {
     return { ...after, mac };
   }
 
-  /** To be called after a commit. */
+  /** Must be called after a commit. */
   function moveTo(committed: Head): void {
     head = committed;
   }
 
-  /** To be called after a rollback. @throws UnsealedError when another program has written to the log. */
+  /** Must be called after a rollback. @throws UnsealedError if another program has written to the log. */
   function reload(): void {
     const found = reader.head();
     if (!isDeepStrictEqual(found, head)) requireSealed(seals, found);
@@ -89,7 +89,7 @@ function openTileOf({ size }: Head, { storedHashes }: Reader): Buffer[] {
 
 function tileEntry(size: number, height: number, hash: Buffer) {
   const level = height / 8;
-  // appendLeaf counts the leaf only after it has told its subtrees.
+  // appendLeaf counts the leaf only after its calls of `onNode`.
   return { level, index: (size + 1) / 2 ** height - 1, hash };
 }
 

@@ -6,7 +6,7 @@ import type { Head } from '../proof/seals.ts';
 export type SharedHead = Omit<Head, 'mac'>;
 
 /** An event as the log stores it. `header` is the leaf of the tree, byte for byte; `body` the payload, encoding 0. */
-export type ShippedEvent = Pick<Header, 'position' | 'id' | 'stream' | 'version'> & { header: string; body: string };
+type ShippedEvent = Pick<Header, 'position' | 'id' | 'stream' | 'version'> & { header: string; body: string };
 
 /**
  * A unique value that a stream takes or gives up. `position`: that of the first event of the command, so no two

@@ -16,7 +16,7 @@ import {
   eventsTable,
   headTable,
   logFormat,
-  sealedDeleteGuard,
+  segmentDeleteGuard,
   segmentTables,
   timestampsTable,
 } from '../store/log-tables.ts';
@@ -24,22 +24,22 @@ import { clearMoved, markMoved, movedTo } from '../store/moved.ts';
 import { type EventRow, headerColumns } from './event-checks.ts';
 import { openHeaderRows } from './header-rows.ts';
 
-/** Not the code of any head. */
+/** A MAC that no head has. */
 const noMac = Buffer.alloc(32);
 
 /**
- * Brings a log of an earlier format to this one, and seals its head: what events say is never changed by that. Where
- * the operator takes one that is refused otherwise it is not sealed yet: what records that seals it.
+ * Brings a log of an earlier format to this one, and seals its head. It never changes what events say. A log that only
+ * the operator accepts is not sealed yet: the commit that records the acceptance seals it.
  *
- * @returns the format that it had; null where there was nothing to do.
- * @throws BrokenLogError when this vault has sealed a log before, an event is of this format, or the vault does not
- * know the log: it need not be a log of an earlier one.
+ * @returns the format that the log had; null if there was nothing to do.
+ * @throws BrokenLogError if this vault has sealed the log before, an event is of this format, or the vault does not
+ * know the log: then it need not be a log of an earlier format.
  */
 export function upgradeLog(db: Sqlite, seals: Seals): number | null {
   const format = earlierFormat(db);
   if (format === null) return null;
   if (format >= 3) {
-    // Its head is sealed, which the checks after this one look at.
+    // Its head is sealed; later checks look at the seal.
     const upgrade = db.transaction(() => {
       if (format === 3) addSegments(db);
       splitHeaders(db);
@@ -66,11 +66,11 @@ export function upgradeLog(db: Sqlite, seals: Seals): number | null {
   return format;
 }
 
-/** Takes the headers of an earlier format apart. */
+/** Writes the headers of an earlier format as members. */
 function splitHeaders(db: Sqlite): void {
   const token = movedTo(db);
   if (token !== null) clearMoved(db);
-  // Other tables refer to the rows, which are gone for a moment.
+  // Other tables refer to the rows, which are missing for a moment.
   db.pragma('defer_foreign_keys = 1');
   db.exec(
     `CREATE TEMP TABLE former_events AS SELECT ${headerColumns} FROM main.events; DROP TABLE main.events; ${eventsTable}`,
@@ -89,5 +89,5 @@ function splitHeaders(db: Sqlite): void {
 
 function addSegments(db: Sqlite): void {
   db.exec(segmentTables);
-  db.exec(`DROP TRIGGER payloads_delete; ${sealedDeleteGuard}`);
+  db.exec(`DROP TRIGGER payloads_delete; ${segmentDeleteGuard}`);
 }

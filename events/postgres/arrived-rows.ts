@@ -6,7 +6,7 @@ import { type LogTables, removalOfClaims } from './parts.ts';
 import { claimHash, claimStatements, idempotencyStatement, missingQueries, shipStatements } from './rows.ts';
 
 /** A log that moves into PostgreSQL, for what writes and reads its rows. */
-export type ArrivingLog = {
+type ArrivingLog = {
   /** Its number, and its end there. */
   head: () => ReplicaEnd & { log: number };
   tables: () => LogTables;

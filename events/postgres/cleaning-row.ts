@@ -9,7 +9,7 @@ import { leaseMilliseconds } from '../../storage/postgres/durations.ts';
 export type CleaningRow = { cleaned: number; upto: number; lsn: string };
 
 /** A node that cleans a log. `holder` tells the node from all others. */
-export type CleaningHolder = { log: number; holder: string };
+type CleaningHolder = { log: number; holder: string };
 
 const now = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const heldUntil = `${now} + ${leaseMilliseconds}`;

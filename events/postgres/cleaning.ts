@@ -12,17 +12,15 @@ import { openWalWatch, type WalWatch } from './wal-watch.ts';
  * @param holder tells this node from all others.
  * @param scrubbed gives the position up to which this node itself has nothing of erasures, uploaded files included.
  */
-export type CleanerOptions = {
+type CleanerOptions = {
   address: PostgresAddress;
   tables: LogTables;
   holder: string;
   scrubbed: () => number;
 };
 
-export type Cleaner = ReturnType<typeof openCleaner>;
-
 /** The outcome of a pass. */
-export type CleanerPass =
+type CleanerPass =
   /** Nothing is left to be done. */
   | 'done'
   /** Another node has the work. */

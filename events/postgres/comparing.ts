@@ -7,8 +7,6 @@ import { MoveError } from './move-error.ts';
 
 type Stores = { source: RowSource; arrival: Arrival };
 
-export type Comparison = ReturnType<typeof openComparison>;
-
 /** The events that are read back at once. */
 const page = 500;
 

@@ -10,7 +10,7 @@ import { compareRows, openComparison } from './comparing.ts';
 import { MoveError } from './move-error.ts';
 
 /** The functions that are told the progress of a move. */
-export type MoveProgress = { copied: (done: number, total: number) => void; compared: MoveProgress['copied'] };
+type MoveProgress = { copied: (done: number, total: number) => void; compared: MoveProgress['copied'] };
 
 /** Something that moves with the log, while nothing else writes to the log. */
 export type Companion = {
@@ -24,7 +24,7 @@ export type Companion = {
 };
 
 /** A log that has moved. `size`: its events; `frozen`: the milliseconds for which writes had to wait. */
-export type MoveResult = { size: number; frozen: number };
+type MoveResult = { size: number; frozen: number };
 
 type Parts = { file: string; arrival: Arrival; companion: Companion; progress: MoveProgress };
 

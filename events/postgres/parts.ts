@@ -49,7 +49,7 @@ export async function tablesOf(connection: Connection, log: number): Promise<Log
   return { log, partSize: (await areDivided(connection)) ? usualPartSize : null };
 }
 
-export function partOf(position: number, partSize: number): number {
+function partOf(position: number, partSize: number): number {
   return Math.floor((position - 1) / partSize);
 }
 

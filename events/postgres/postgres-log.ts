@@ -27,7 +27,7 @@ import { prepareTables, refuseTooManyRights } from './tables.ts';
  * @param measure is told how many seconds it took to get the lock, and to append and commit under it.
  * @param partSize the positions of one part of the tables; the same for all nodes.
  */
-export type PostgresLogOptions = {
+type PostgresLogOptions = {
   address: PostgresAddress;
   site: string;
   makeName: () => string;

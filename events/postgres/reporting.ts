@@ -12,7 +12,7 @@ import type { NodeReport, Standing } from './standing.ts';
  * @param listMilliseconds the time in which the first report has to succeed.
  * @param warn is told once why a report could not be made, and again after a report that was.
  */
-export type ReportingOptions = {
+type ReportingOptions = {
   registry: Registry;
   own: () => NodeReport;
   onStanding?: (standing: Standing, replication: Replication | null) => void;
@@ -20,8 +20,6 @@ export type ReportingOptions = {
   everyMilliseconds?: number;
   listMilliseconds?: number;
 };
-
-export type Reporting = ReturnType<typeof startReporting>;
 
 const closeMilliseconds = 1000;
 

@@ -15,7 +15,7 @@ import { claimHash, lockQuery } from './rows.ts';
 import { personalTables } from './vault/tables.ts';
 
 /** A part that lost rows to erasures. `since`: the position of the newest of them. */
-export type Rewrite = Part & { since: number };
+type Rewrite = Part & { since: number };
 
 /** A rewrite, on the connection that does it. */
 type RewriteJob = { connection: Connection; tables: LogTables; rewrite: Rewrite };

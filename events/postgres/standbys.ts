@@ -1,7 +1,7 @@
 import type { Connection } from '../../storage/postgres/connection.ts';
 
 /** A standby as the primary reports it. `lagBytes`: the part of the write-ahead log that it has not applied. */
-export type Standby = { name: string; sync: string; lagBytes: number };
+type Standby = { name: string; sync: string; lagBytes: number };
 
 /** The replication of a primary. `isSynchronous`: whether commits wait for a standby. */
 export type Replication = { isSynchronous: boolean; standbys: Standby[] };

@@ -1,7 +1,7 @@
 import { reportMilliseconds } from '../../storage/postgres/durations.ts';
 
 /** The state of a node. */
-export type NodeState =
+type NodeState =
   /** It takes in the log for the first time since its start. */
   | 'joining'
   /** It answers requests. */

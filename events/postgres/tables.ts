@@ -146,7 +146,7 @@ export const steps: readonly (readonly Step[])[] = [
 const forbidden = { events: ['UPDATE', 'DELETE', 'TRUNCATE'], payloads: ['UPDATE', 'TRUNCATE'] };
 
 /** The tables of a schema of SQL: its name, the steps to the tables, and the rights on them that no role may have. */
-export type TableSet = {
+type TableSet = {
   schema: string;
   steps: readonly (readonly Step[])[];
   forbidden: { [table: string]: readonly string[] };

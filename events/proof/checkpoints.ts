@@ -1,15 +1,15 @@
 import type { Sqlite } from '../../storage/sqlite.ts';
 
 /**
- * A signed checkpoint as the log keeps it. `isStored`, `isPosted`: copies of it have gone to the store of files, to the
- * webhook.
+ * A signed checkpoint as the log keeps it. `isStored`, `isPosted`: whether a copy has gone to the store of files, and
+ * to the webhook.
  */
 export type KeptCheckpoint = { size: number; note: string; signedAt: string; isStored: boolean; isPosted: boolean };
 
 /**
- * The steps of checkpoints: one has been signed, a copy of that of this size has arrived, a witness has cosigned the
- * one whose text this is, or an authority has said when the one was there that the log signed as `signed`. `line` is a
- * signature line, with its line end, `token` what RFC 3161 calls so.
+ * A change of the kept checkpoints: one was signed, a copy of one arrived, a witness cosigned one, or a time-stamp
+ * authority stamped the one that the log signed as `signed`. `line` is a signature line with its line end, `token` a
+ * time-stamp token (RFC 3161).
  */
 export type CheckpointChange =
   | { kind: 'signed'; size: number; note: string; signedAt: string }
@@ -17,54 +17,53 @@ export type CheckpointChange =
   | { kind: 'cosigned'; size: number; text: string; line: string }
   | { kind: 'timestamped'; size: number; signed: string; authority: string; token: Uint8Array; receivedAt: string };
 
-/** So many of the newest checkpoints are kept, whatever their number in an hour. */
+/** The newest checkpoints that are kept, however many there are in an hour. */
 export const keptCheckpoints = 1000;
 
 /**
- * The pattern of a note with a cosignature: more than one line among its signatures, of which the first is that of the
- * log.
+ * The SQL pattern of a note with a cosignature: it has more than one signature line, of which the first is the log's.
  */
 export const cosignedNote = '%\n\n— %\n— %';
 
 type SignerRow = { begin: string; first: number; last: number };
-type Row = { size: number; note: string; signedAt: string; stored: number; posted: number };
+type CheckpointRow = { size: number; note: string; signedAt: string; stored: number; posted: number };
 
-/** Which checkpoints of a log a key has signed, by what they say: the smallest that is kept, and the largest. */
-export type SignedRange = { id: string; first: Signed; last: Signed };
+/** The checkpoints of a log that a key has signed: the smallest kept one, and the largest. */
+type SignedRange = { id: string; first: SignedSize; last: SignedSize };
 
-/** How many events a checkpoint is of, and when it was signed. */
-export type Signed = { size: number; signedAt: string };
+/** The number of events in a checkpoint, and when it was signed. */
+type SignedSize = { size: number; signedAt: string };
 
 export type CheckpointReader = ReturnType<typeof readCheckpoints>;
 
 /** Reads the checkpoints of a log. */
 export function readCheckpoints(db: Sqlite) {
   const columns = 'SELECT size, note, signed_at AS signedAt, stored, posted FROM checkpoints';
-  const selectRecent = db.prepare<[count: number], Row>(`${columns} ORDER BY size DESC LIMIT ?`);
+  const selectRecent = db.prepare<[count: number], CheckpointRow>(`${columns} ORDER BY size DESC LIMIT ?`);
   const selectStored = db.prepare<[], number | null>('SELECT max(size) FROM checkpoints WHERE stored = 1').pluck();
-  const selectAll = db.prepare<[], Row>(`${columns} ORDER BY size`);
+  const selectAll = db.prepare<[], CheckpointRow>(`${columns} ORDER BY size`);
   // The id of a key is the first 4 bytes of its signature in base64, and so most of 6 characters.
   const selectSigners = db.prepare<[{ line: string }], SignerRow>(
     `SELECT substr(note, instr(note, @line) + length(@line), 6) AS begin, min(size) AS first, max(size) AS last
      FROM checkpoints WHERE instr(note, @line) > 0 GROUP BY begin`,
   );
-  const selectSigned = db.prepare<[size: number], Signed>(
+  const selectSigned = db.prepare<[size: number], SignedSize>(
     'SELECT size, signed_at AS signedAt FROM checkpoints WHERE size = ?',
   );
-  const signed = (size: number): Signed => {
+  const signed = (size: number): SignedSize => {
     const found = selectSigned.get(size);
     if (!found) throw new Error(`there is no checkpoint of ${size}`);
     return found;
   };
 
   return {
-    /** The newest ones, newest first. */
+    /** The newest checkpoints, newest first. */
     recent: (count: number): KeptCheckpoint[] => selectRecent.all(count).map(fromRow),
-    /** The size of the newest one that is in the store of files; null when none is. */
+    /** The size of the newest checkpoint in the store of files; null before the first. */
     newestStored: (): number | null => selectStored.get() ?? null,
     /**
-     * The keys of a log that have signed them, the latest last: found in SQL, for to read ten thousand notes takes a
-     * fifth of a second.
+     * The keys that have signed checkpoints of a log, the latest last. They are found in SQL, for reading ten thousand
+     * notes takes a fifth of a second.
      */
     signers: (origin: string): SignedRange[] => {
       const rows = selectSigners.all({ line: `\n\n\u2014 ${origin} ` });
@@ -77,7 +76,7 @@ export function readCheckpoints(db: Sqlite) {
         }))
         .sort((one, other) => one.last.size - other.last.size);
     },
-    /** All of them, oldest first. */
+    /** All checkpoints, oldest first. */
     all: function* (): Generator<KeptCheckpoint> {
       for (const row of selectAll.iterate()) yield fromRow(row);
     },
@@ -85,11 +84,11 @@ export function readCheckpoints(db: Sqlite) {
 }
 
 /**
- * Keeps checkpoints in a log, for the one thread that writes to it. Of those before the newest {@link keptCheckpoints},
- * one of each hour stays: the last, but rather one for which somebody outside has vouched.
+ * Keeps checkpoints in a log, for the one thread that writes the log. Before the newest {@link keptCheckpoints}, one
+ * checkpoint of each hour stays: the last for which an outsider has vouched, else the last.
  */
 export function keepCheckpoints(db: Sqlite): (change: CheckpointChange) => void {
-  // Under a new key, the tree of the same size is signed once more.
+  // A new key signs the tree of the same size once more.
   const insert = db.prepare(
     `INSERT INTO checkpoints (size, note, signed_at) VALUES (?, ?, ?)
      ON CONFLICT (size) DO UPDATE SET note = excluded.note, signed_at = excluded.signed_at, stored = 0, posted = 0
@@ -99,7 +98,7 @@ export function keepCheckpoints(db: Sqlite): (change: CheckpointChange) => void 
     stored: db.prepare('UPDATE checkpoints SET stored = 1 WHERE size = ?'),
     posted: db.prepare('UPDATE checkpoints SET posted = 1 WHERE size = ?'),
   };
-  // Under a new key, another text may have come in its place.
+  // A new key may have replaced the text by another.
   const cosign = db.prepare(
     `UPDATE checkpoints SET note = note || @line
      WHERE size = @size AND substr(note, 1, length(@text) + 1) = @text || char(10) AND instr(note, @line) = 0`,
@@ -142,6 +141,6 @@ export function keepCheckpoints(db: Sqlite): (change: CheckpointChange) => void 
   };
 }
 
-function fromRow({ stored, posted, ...row }: Row): KeptCheckpoint {
+function fromRow({ stored, posted, ...row }: CheckpointRow): KeptCheckpoint {
   return { ...row, isStored: stored === 1, isPosted: posted === 1 };
 }

@@ -1,29 +1,29 @@
 import { verify } from 'node:crypto';
 import { type Note, parseKey } from './notes.ts';
 
-/** A key by which cosignatures of a witness are checked (C2SP tlog-cosignature, Ed25519); `key` is its verifier key. */
+/** A key that checks the cosignatures of a witness (C2SP tlog-cosignature, Ed25519); `key` is its verifier key. */
 export type WitnessKey = {
   name: string;
   id: string;
   key: string;
-  /** When the text of a checkpoint was cosigned (ISO 8601); null where the signature is not one of this key over it. */
+  /** When the text of a checkpoint was cosigned (ISO 8601); null if the signature is not by this key over the text. */
   timeOf: (text: string, signature: Buffer) => string | null;
 };
 
 /**
- * The statement of a witness: at this time the tree of the checkpoint was the newest it had seen, and went on from
- * those before.
+ * The statement of a witness: at this time the tree of the checkpoint was the newest that it had seen, and extended the
+ * earlier ones.
  */
-export type Cosignature = { name: string; time: string };
+type Cosignature = { name: string; time: string };
 
-/** The type of a key that cosigns: Ed25519 with a time. */
+/** The type byte of a key that cosigns: Ed25519 with a time. */
 const cosignature = 4;
 /** The end of the year 9999, in seconds: later times have no ISO 8601 form of four digits. */
 const lastSecond = 253_402_300_799n;
 
 /**
- * The key that a verifier key of a witness (`<name>+<id>+<key>`) describes. @throws RangeError when it is not of this
- * type.
+ * The key that a verifier key of a witness (`<name>+<id>+<key>`) describes. @throws RangeError if the key is not of
+ * this type.
  */
 export function parseWitnessKey(text: string): WitnessKey {
   const { name, id, publicKey } = parseKey(text, cosignature);
@@ -41,15 +41,15 @@ export function parseWitnessKey(text: string): WitnessKey {
   };
 }
 
-/** True for a note that a witness has cosigned; whether rightly so, {@link cosignaturesOf} says. */
+/** Whether a note has a cosignature line of a witness. {@link cosignaturesOf} checks the cosignature. */
 export function isCosignedBy(note: Note, { name, id }: WitnessKey): boolean {
   return note.signatures.some((signature) => signature.name === name && signature.id === id);
 }
 
 /**
- * The statements of witnesses in the signatures of a note; those of other keys are passed over.
+ * The statements of witnesses in the signatures of a note; signatures of other keys are passed over.
  *
- * @returns `wrong` names the first witness whose signature does not fit; null where all fit.
+ * @returns `wrong` names the first witness whose signature does not fit; null if all fit.
  */
 export function cosignaturesOf(
   { text, signatures }: Note,

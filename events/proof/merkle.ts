@@ -14,7 +14,7 @@ export function leafHash(entry: string | Buffer): Buffer {
   return sha256(typeof entry === 'string' ? `\0${entry}` : Buffer.concat([leafPrefix, entry]));
 }
 
-/** Through text: a Buffer that Node's hash makes has memory of its own, which costs more than the hash. */
+/** Hashes by way of text: a Buffer that Node's hash makes has separate memory, which costs more than the hash. */
 function sha256(input: string | Buffer): Buffer {
   return Buffer.from(hash('sha256', input, 'hex'), 'hex');
 }
@@ -31,8 +31,8 @@ export function nodeHash(left: Buffer, right: Buffer): Buffer {
 }
 
 /**
- * Appends a leaf to `tree` in place. `onNode` is told every perfect subtree that this leaf completes, from height 0
- * (the leaf itself) upwards: that is how tiles are filled.
+ * Appends a leaf to `tree` in place. `onNode` is called with every perfect subtree that this leaf completes, from
+ * height 0 (the leaf itself) upwards: so tiles are filled.
  */
 export function appendLeaf(tree: Tree, leaf: Buffer, onNode: (height: number, hash: Buffer) => void): void {
   let node = leaf;
@@ -74,8 +74,7 @@ export function treeAt(size: number, source: HashSource): Tree {
  * The root of the tree over the leaves from `start` up to, but without, `end`: MTH(D[start:end]) of RFC 6962, section
  * 2.1.
  *
- * @param start a multiple of the smallest power of two that is not less than `end - start`, as in every tree it is cut
- * out of.
+ * @param start a multiple of the smallest power of two that is not less than `end - start`, as it is for every subtree.
  */
 export function rangeRoot(start: number, end: number, source: HashSource): Buffer {
   return rootOf({ size: end - start, nodes: subtreesOf(start, end, source) });

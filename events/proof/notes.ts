@@ -1,15 +1,18 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
 import type { TreeHead } from './proofs.ts';
 
-/** A key that signs notes (C2SP signed-note, Ed25519), with what others need to check them. */
+/** A key that signs notes (C2SP signed-note, Ed25519), with the verifier that others need to check them. */
 export type Signer = Verifier & {
-  /** The whole note of a text: the text, an empty line, the signature. @throws RangeError for no text of a note. */
+  /**
+   * The whole note of a text: the text, an empty line, the signature. @throws RangeError for a text that no note can
+   * have.
+   */
   sign: (text: string) => string;
 };
 
 /**
- * A key by which notes are checked: `id` is its key id in hexadecimal, `key` the verifier key (name+id+key) that says
- * all of it.
+ * A key that checks notes: `id` is its key id in hexadecimal, `key` the verifier key (name+id+key), which says all of
+ * it.
  */
 export type Verifier = { name: string; id: string; key: string; check: (text: string, signature: Buffer) => boolean };
 
@@ -22,7 +25,7 @@ const largestNote = 1_000_000;
 /**
  * The signer of a name, from a seed of 32 bytes (the private key of RFC 8032).
  *
- * @throws RangeError for a name that no key can have, or another length of the seed.
+ * @throws RangeError for a name that no key can have, or a seed of another length.
  */
 export function signerOf(name: string, seed: Buffer): Signer {
   if (seed.length !== 32) throw new RangeError(`a seed has 32 bytes, not ${seed.length}`);
@@ -40,21 +43,21 @@ export function signerOf(name: string, seed: Buffer): Signer {
   };
 }
 
-/** The verifier that a verifier key (`<name>+<id>+<key>`) describes. @throws RangeError when it is not of Ed25519. */
+/** The verifier that a verifier key (`<name>+<id>+<key>`) describes. @throws RangeError if it is not of Ed25519. */
 export function parseVerifierKey(text: string): Verifier {
   return verifierOf(parseKey(text, ed25519));
 }
 
-/** A key of Ed25519 as a verifier key describes it: `typed` are its type and its 32 bytes, of which its id is made. */
-export type NamedKey = { name: string; id: string; typed: Buffer; publicKey: KeyObject };
+/** An Ed25519 key as a verifier key describes it: `typed` is its type and its 32 bytes, of which its id is made. */
+type ParsedKey = { name: string; id: string; typed: Buffer; publicKey: KeyObject };
 
 /**
  * Reads a verifier key (C2SP signed-note).
  *
  * @param type the byte that says what the key signs.
- * @throws RangeError when it is not of Ed25519 and this type.
+ * @throws RangeError if the key is not an Ed25519 key of this type.
  */
-export function parseKey(text: string, type: number): NamedKey {
+export function parseKey(text: string, type: number): ParsedKey {
   const [, name = '', id = '', encoded = ''] = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/.exec(text) ?? [];
   const bytes = fromBase64(encoded);
   if (bytes?.length !== 33 || bytes[0] !== type) throw new RangeError('that is no verifier key of Ed25519');
@@ -63,14 +66,14 @@ export function parseKey(text: string, type: number): NamedKey {
   return key;
 }
 
-function namedKey(name: string, typed: Buffer): NamedKey {
+function namedKey(name: string, typed: Buffer): ParsedKey {
   if (!isName(name)) throw new RangeError('the name of a key has no spaces and no +');
   const id = hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), typed])).slice(0, 8);
   const der = Buffer.concat([spkiPrefix, typed.subarray(1)]);
   return { name, id, typed, publicKey: createPublicKey({ key: der, format: 'der', type: 'spki' }) };
 }
 
-function verifierOf({ name, id, typed, publicKey }: NamedKey): Verifier {
+function verifierOf({ name, id, typed, publicKey }: ParsedKey): Verifier {
   return {
     name,
     id,
@@ -79,7 +82,7 @@ function verifierOf({ name, id, typed, publicKey }: NamedKey): Verifier {
   };
 }
 
-/** A note as it stands: nothing of it is to be believed before {@link openNote} has found who signed it. */
+/** A note that was only parsed: nothing in it may be believed before {@link openNote} has found who signed it. */
 export type Note = { text: string; signatures: { name: string; id: string; signature: Buffer }[] };
 
 /** Reads a note; null for any other text. */
@@ -100,7 +103,7 @@ export function parseNote(note: string): Note | null {
 }
 
 /**
- * A note as its first signer made it, which is the log: without the lines that came later. Any other text stays as it
+ * A note as its first signer, the log, made it: without the signature lines that came later. Any other text stays as it
  * is.
  */
 export function signedByLog(note: string): string {
@@ -109,10 +112,10 @@ export function signedByLog(note: string): string {
 }
 
 /**
- * The text of a note, when one of these keys signed it. Signatures of other keys are passed over; a wrong one of these
- * makes the whole note worthless.
+ * The text of a note that one of these keys signed. Signatures of other keys are passed over; a wrong signature of one
+ * of these keys makes the whole note worthless.
  *
- * @returns null when it is not to be believed.
+ * @returns null if the note is not to be believed.
  */
 export function openNote(note: string, verifiers: readonly Verifier[]): { text: string; verifier: Verifier } | null {
   const parsed = parseNote(note);
@@ -127,8 +130,8 @@ export function openNote(note: string, verifiers: readonly Verifier[]): { text: 
 }
 
 /**
- * The contents of a checkpoint. `time` is when it was signed, by the clock of its signer; null in those from before
- * they had one.
+ * The contents of a checkpoint. `time` is when it was signed, by the clock of its signer; null in old checkpoints,
+ * which have no time.
  */
 export type Checkpoint = TreeHead & { origin: string; time: string | null };
 
@@ -141,8 +144,8 @@ export function checkpointText(origin: string, { size, root, time }: TreeHead & 
 }
 
 /**
- * Reads the text of a checkpoint; null for any other text. Lines after the third are allowed: one says the time, others
- * nothing.
+ * Reads the text of a checkpoint; null for any other text. Lines after the third are allowed: one gives the time,
+ * others are ignored.
  */
 export function parseCheckpoint(text: string): Checkpoint | null {
   const [origin = '', size = '', encoded = '', ...more] = text.split('\n');
@@ -164,11 +167,11 @@ function isName(name: string): boolean {
 }
 
 function isText(text: string): boolean {
-  // Below the space there is only the new line.
+  // The only control character is the new line.
   return text.endsWith('\n') && [...text].every((character) => character >= ' ' || character === '\n');
 }
 
-/** Only the one way to write bytes: Node would pass over what does not belong there. */
+/** Takes only the canonical base64 of the bytes: Node would skip characters that do not belong there. */
 function fromBase64(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');
   return text !== '' && bytes.toString('base64') === text ? bytes : null;

@@ -1,11 +1,11 @@
 import { type HashSource, rangeRoot } from './merkle.ts';
 
 /**
- * The proof that a leaf is in the tree of the first `size` leaves (RFC 6962, section 2.1.1): the hashes beside its way
- * up, from its sibling to the child of the root. `index` counts from 0: that of the event at position P is P - 1.
+ * The proof that a leaf is in the tree of the first `size` leaves (RFC 6962, section 2.1.1): the hashes beside its
+ * path, from its sibling to the child of the root. `index` counts from 0: the event at position P has index P - 1.
  *
  * @param source must hold every hash of a tree of at least `size` leaves.
- * @throws RangeError when there is no such leaf in a tree of that size.
+ * @throws RangeError if a tree of that size has no such leaf.
  */
 export function inclusionProof(index: number, size: number, source: HashSource): Buffer[] {
   return wayUp(index, size, (start, end) => rangeRoot(start, end, source));
@@ -23,15 +23,15 @@ function wayUp(index: number, size: number, rootIn: (start: number, end: number)
   }
 }
 
-/** So many hashes are kept of what neighbours have in common: some megabytes. */
+/** The most hashes that are kept for neighbours to share: some megabytes. */
 const mostKept = 20_000;
 
-/** Makes many proofs of inclusion in one tree, best in the order of the leaves: what several need is hashed once. */
+/** Makes many proofs of inclusion in one tree, best in the order of the leaves: shared subtrees are hashed once. */
 export function inclusionProver(size: number, source: HashSource): (index: number) => Buffer[] {
   const known = new Map<string, Buffer>();
 
   function rootIn(start: number, end: number): Buffer {
-    // A leaf's hash is a part of its whole tile, which would be kept with it.
+    // The hash of a leaf is a slice of its tile, and would keep the whole tile in memory.
     if (end - start === 1) return rangeRoot(start, end, source);
     const key = `${start}-${end}`;
     const kept = known.get(key);
@@ -46,11 +46,11 @@ export function inclusionProver(size: number, source: HashSource): (index: numbe
 }
 
 /**
- * The proof that the tree of the first `second` leaves only goes on from that of the first `first` (RFC 6962, section
- * 2.1.2). It is empty where there is nothing to prove: for trees of one size, and from the empty tree on.
+ * The proof that the tree of the first `second` leaves extends the tree of the first `first` (RFC 6962, section 2.1.2).
+ * It is empty if there is nothing to prove: for trees of one size, and from the empty tree.
  *
  * @param source must hold every hash of a tree of at least `second` leaves.
- * @throws RangeError when the first tree is larger than the second.
+ * @throws RangeError if the first tree is larger than the second.
  */
 export function consistencyProof(first: number, second: number, source: HashSource): Buffer[] {
   if (!isCount(first) || !isCount(second) || first > second) {
@@ -58,10 +58,7 @@ export function consistencyProof(first: number, second: number, source: HashSour
   }
   return first === 0 ? [] : subproof(0, second, true);
 
-  /**
-   * `isWhole`: the first tree is all of this one's beginning so far, so that its root is known to the reader of the
-   * proof.
-   */
+  /** `isWhole`: the first tree begins where this subtree does, so that the reader of the proof knows its root. */
   function subproof(start: number, end: number, isWhole: boolean): Buffer[] {
     if (first === end) return isWhole ? [] : [rangeRoot(start, end, source)];
     const middle = start + splitOf(end - start);
@@ -70,10 +67,10 @@ export function consistencyProof(first: number, second: number, source: HashSour
   }
 }
 
-/** A tree as a proof speaks of it. */
+/** The size and the root of a tree. */
 export type TreeHead = { size: number; root: Buffer };
 
-/** The largest power of two below `count`. Counts go beyond 32 bits, so there is no shifting here. */
+/** The largest power of two below `count`. Counts exceed 32 bits, so this does not shift. */
 function splitOf(count: number): number {
   let split = 1;
   while (split * 2 < count) split *= 2;
@@ -87,10 +84,10 @@ function isCount(value: number): boolean {
 type ShownProof = { index: number; proof: readonly Buffer[]; checkpoint: string; entry?: Buffer };
 
 /**
- * A proof that can be checked offline (C2SP tlog-proof): where the entry is, the hashes of its proof of inclusion, and
- * the signed checkpoint of the tree that it is in.
+ * A proof that can be checked offline (C2SP tlog-proof): the index of the entry, the hashes of its proof of inclusion,
+ * and the signed checkpoint of its tree.
  *
- * `entry` is the entry itself, given along as extra data: nothing vouches for it but that its hash is the proven one.
+ * `entry` is the entry itself, as extra data: only its hash, which is the proven one, vouches for it.
  */
 export function proofText({ index, proof, checkpoint, entry }: ShownProof): string {
   const hashes = proof.map((hash) => `${hash.toString('base64')}\n`).join('');

@@ -2,56 +2,52 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { hasTable, type Sqlite } from '../../storage/sqlite.ts';
 
 /**
- * The last word of the log: how many events, under which root, recorded when. `mac` seals it under the key of a vault;
- * null in the formats before 3.
+ * The head of a log: its size in events, its root, and when the last event was recorded. `mac` seals it under the key
+ * of a vault; null in the formats before 3.
  */
 export type Head = { log: string; size: number; root: Buffer; recordedAt: string; mac: Buffer | null };
 
 /**
- * The means of a vault to seal the heads of logs. `sealed`: the ids of the logs that it has sealed before; `known`: of
- * those that it has a key of, or was made with.
+ * The key with which a vault seals heads, and the logs that it knows. `sealed`: the ids of the logs that the vault has
+ * sealed before; `known`: the ids of the logs that it has a key of, or was made with.
  */
 export type Seals = {
   key: string;
   sealed: readonly string[];
   known: readonly string[];
-  /** Whether the operator takes a log as it is that is not sealed with the key. */
+  /** Whether the operator accepts a log that is not sealed with the key. */
   acceptsUnsealed?: boolean;
 };
 
-/** As {@link Seals}, read beside the process that has the vault open; `key` is null where it was not made yet. */
+/** {@link Seals} as another process reads them while the vault is open; `key` is null if it was not made yet. */
 export type KnownSeals = Pick<Seals, 'sealed' | 'known'> & { key: string | null };
 
-/** The name of the secret of a vault that heads are sealed with: 32 bytes in base64url. */
+/** The name of the secret in a vault with which heads are sealed: 32 bytes in base64url. */
 export const sealSecret = 'log-head';
 
 const domain = 'annals-head-v1\0';
 
 /**
- * A key as HMAC takes it (RFC 2104, section 2): its block under the inner pad; that under the outer one, with room for
- * a digest.
+ * A key in the form of HMAC (RFC 2104, section 2): its block under the inner pad, and its block under the outer pad
+ * with space for a digest.
  */
-export type SealKey = { inner: Buffer; outer: Buffer };
+type SealKey = { inner: Buffer; outer: Buffer };
 
-/** SHA-256 takes its input in blocks of so many bytes. */
+/** The block length of SHA-256 in bytes. */
 const blockLength = 64;
 
 /**
- * The code that seals a head: HMAC-SHA-256 over "annals-head-v1", a zero byte and the canonical JSON (RFC 8785) of what
- * the head says. It cannot be made without the key of the vault (docs/log-format.md).
+ * The MAC that seals a head: HMAC-SHA-256 over "annals-head-v1", a zero byte and the canonical JSON (RFC 8785) of the
+ * head. It cannot be made without the key of the vault (docs/log-format.md).
  */
 export function macOf({ inner, outer }: SealKey, { log, size, root, recordedAt }: Omit<Head, 'mac'>): Buffer {
   const text = JSON.stringify({ log, recordedAt, root: root.toString('hex'), size });
-  // Two hashes in one call each: createHmac makes an object of OpenSSL's for every commit, which costs several times as
-  // much.
+  // Two one-call hashes: createHmac makes an OpenSSL object for every commit, which costs several times as much.
   outer.write(hash('sha256', Buffer.concat([inner, Buffer.from(domain + text)]), 'hex'), blockLength, 'hex');
   return Buffer.from(hash('sha256', outer, 'hex'), 'hex');
 }
 
-/**
- * The key of a vault for {@link macOf}: made once, for it is the same with every code. @throws RangeError beyond 64
- * bytes.
- */
+/** The key of a vault for {@link macOf}, made once for all heads. @throws RangeError beyond 64 bytes. */
 export function sealKeyOf(key: string): SealKey {
   const block = Buffer.alloc(blockLength);
   block.set(Buffer.from(key, 'base64url'));
@@ -66,7 +62,7 @@ export function isSealed(key: string, head: Head): boolean {
 
 const table = 'CREATE TABLE IF NOT EXISTS sealed_logs (log TEXT PRIMARY KEY) STRICT';
 
-/** Which logs a vault has sealed. Without its memory of that, an older format would do without a seal. */
+/** Remembers which logs a vault has sealed. Otherwise a log of an older format would pass without a seal. */
 export function openSealed(db: Sqlite) {
   db.exec(table);
   const insert = db.prepare('INSERT INTO sealed_logs VALUES (?) ON CONFLICT DO NOTHING');
@@ -78,12 +74,12 @@ export function openSealed(db: Sqlite) {
   };
 }
 
-/** The ids of the logs that a vault has sealed; a vault from before there were seals has none. */
+/** The ids of the logs that a vault has sealed; a vault older than seals has none. */
 export function readSealed(db: Sqlite): string[] {
   return hasTable(db, 'sealed_logs') ? (db.prepare('SELECT log FROM sealed_logs').pluck().all() as string[]) : [];
 }
 
-/** The ids of the logs that a vault has a key of, or that it was made with. Versions before seals kept them already. */
+/** The ids of the logs that a vault has a key of, or was made with. Vaults older than seals have them too. */
 export function readKnown(db: Sqlite): string[] {
   const ids = [
     ...(hasTable(db, 'log_keys') ? db.prepare('SELECT log FROM log_keys').pluck().all() : []),

@@ -5,27 +5,27 @@ import type { TreeHead } from './proofs.ts';
 export type Finding = string;
 
 /**
- * A finding, and the events that it is about: the first of them is among those at positions `from` to `to`; null where
- * that is not known.
+ * A finding, and where it is: the first event that it is about is at one of the positions `from` to `to`; null if that
+ * is not known.
  */
 export type Trouble = { finding: Finding; from: number | null; to: number | null };
 
 /** The range of a trouble without known events. */
 export const everywhere: Omit<Trouble, 'finding'> = { from: null, to: null };
 
-/** A head of the log's tree that was seen; `name` says by whom, in findings. */
+/** A head of the log's tree that was seen; `name` says in findings who saw it. */
 export type SeenHead = TreeHead & { name: string };
 
 /** A log of `size` events. */
-type Rooted = { size: number; rootAt: (size: number) => Buffer };
+type LogRoots = { size: number; rootAt: (size: number) => Buffer };
 
 /**
- * The way in which a log contradicts a head that was seen of it; null when it goes on from there.
+ * How a log contradicts a head that was seen of it; null if the log extends the head.
  *
- * @param others were seen too: they tell between which events it was altered first.
+ * @param others gives other heads that were seen: they narrow down which event was altered first.
  */
 export function contradiction(
-  log: Rooted,
+  log: LogRoots,
   head: SeenHead,
   others: () => readonly TreeHead[] = () => [],
 ): Finding | null {
@@ -36,10 +36,10 @@ export function contradiction(
 }
 
 /**
- * Of heads of which one at least is not the log's: between the last that is and the first that is not something was
- * altered.
+ * The events between the last head that the log has and the first that it does not have. At least one head must be one
+ * that the log does not have.
  */
-function bisect({ rootAt }: Rooted, heads: readonly TreeHead[]): { from: number; to: number } {
+function bisect({ rootAt }: LogRoots, heads: readonly TreeHead[]): { from: number; to: number } {
   const sorted = heads.toSorted((a, b) => a.size - b.size);
   let [good, bad] = [-1, sorted.length - 1];
   while (bad - good > 1) {
@@ -51,22 +51,22 @@ function bisect({ rootAt }: Rooted, heads: readonly TreeHead[]): { from: number;
   return { from: (sorted[good]?.size ?? 0) + 1, to: (sorted[bad] as TreeHead).size };
 }
 
-/** The finding where a log ends before a head that was seen. */
+/** The finding about a log that ends before a head that was seen. */
 export function lost(size: number, { name, size: seen }: SeenHead): Finding {
   return `the log lost events: it ends at position ${size}, but ${name} has seen position ${seen}`;
 }
 
-/** The finding where a log is another than the one of a head that was seen. */
+/** The finding about a log that is not the log of a head that was seen. */
 export function contradicted({ name, size }: SeenHead): Finding {
   return `the log was altered: at position ${size} it is not the log that ${name} has seen`;
 }
 
-/** The events among which the first altered one is. */
-export function firstAltered({ from, to }: { from: number; to: number }): string {
+/** Says among which events the first altered one is. */
+function firstAltered({ from, to }: { from: number; to: number }): string {
   return from === to ? `event ${from} is the first that was altered` : `first altered between ${from} and ${to}`;
 }
 
-/** Holds a growing tree against the heads that were seen of it, smallest first. */
+/** Compares a growing tree with the heads that were seen of it, smallest first. */
 export function compareHeads(tree: Tree, seen: readonly SeenHead[]) {
   let next = 0;
   let good = 0;
@@ -81,7 +81,10 @@ export function compareHeads(tree: Tree, seen: readonly SeenHead[]) {
     }
   }
 
-  /** Fewer events, where heads tell: it was altered after the last that agrees, and before the first that does not. */
+  /**
+   * Narrows a range of events by the heads: the log was altered after the last head that agrees, and before the first
+   * that does not.
+   */
   function narrow(from: number | null, to: number | null): Omit<Trouble, 'finding'> {
     if (from === null || to === null) return everywhere;
     const first = Math.max(from, good + 1);

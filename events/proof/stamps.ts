@@ -6,24 +6,25 @@ import { parseNote } from './notes.ts';
 export type KeptToken = { authority: string; token: string };
 
 /**
- * A checkpoint that somebody outside has vouched for: its note, with the lines of witnesses, and the tokens over it.
+ * A checkpoint that outsiders have vouched for: its note with the lines of witnesses, and the time-stamp tokens over
+ * it.
  */
 export type StampedCheckpoint = { size: number; note: string; tokens: KeptToken[] };
 
-/** So many are looked at to find one by each of those who vouch. */
+/** The most checkpoints that are looked at to find one by each voucher. */
 const looked = 100;
 
-type Row = { size: number; note: string };
-/** A token as it is kept, beside the size of the checkpoint that it is over. */
+type NoteRow = { size: number; note: string };
+/** A token as it is kept, with the size of its checkpoint. */
 export type TokenRow = { size: number; authority: string; token: Buffer };
 
-/** Reads which checkpoints of a log others have vouched for. */
+/** Reads the checkpoints of a log that outsiders have vouched for. */
 export function readStamps(db: Sqlite) {
   const kinds = [`note LIKE '${cosignedNote}'`, 'size IN (SELECT size FROM timestamps)'].map((kind) => ({
-    from: db.prepare<[position: number, size: number], Row>(
+    from: db.prepare<[position: number, size: number], NoteRow>(
       `SELECT size, note FROM checkpoints WHERE size BETWEEN ? AND ? AND ${kind} ORDER BY size LIMIT ${looked}`,
     ),
-    newest: db.prepare<[size: number], Row>(
+    newest: db.prepare<[size: number], NoteRow>(
       `SELECT size, note FROM checkpoints WHERE size <= ? AND ${kind} ORDER BY size DESC LIMIT ${looked}`,
     ),
   }));
@@ -38,7 +39,7 @@ export function readStamps(db: Sqlite) {
     .pluck();
   const hasToken = db.prepare('SELECT count(*) FROM timestamps WHERE size = ? AND authority = ?').pluck();
 
-  function withTokens({ size, note }: Row): StampedCheckpoint {
+  function withTokens({ size, note }: NoteRow): StampedCheckpoint {
     const tokens = selectTokens.all(size);
     return {
       size,
@@ -58,19 +59,19 @@ export function readStamps(db: Sqlite) {
 
   return {
     /**
-     * Of each who vouches the first checkpoint that holds the event at a position, and the newest one, up to `size`
+     * For each voucher, the first checkpoint that holds the event at a position, and the newest one of at most `size`
      * events; by size.
      */
     around: (position: number, size: number): StampedCheckpoint[] => around(position, size),
     /** When the newest token of an authority was received (ISO 8601); null before the first. */
     newestReceived: (authority: string): string | null => newestReceived.get(authority) ?? null,
     hasToken: (size: number, authority: string): boolean => hasToken.get(size, authority) === 1,
-    /** All tokens that are kept, by the size of the checkpoint that they are over. */
+    /** All kept tokens, by the size of their checkpoints. */
     tokens: () => selectAll.iterate(),
   };
 }
 
-/** Those in which somebody vouches who did not in one before. */
+/** The checkpoints with a voucher that no earlier one has. */
 function firsts(rows: readonly StampedCheckpoint[]): StampedCheckpoint[] {
   const known = new Set<string>();
   return rows.filter((row) => {

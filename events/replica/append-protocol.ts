@@ -4,10 +4,10 @@ import type { OutdatedError } from './outdated.ts';
 import type { TakenLog } from './shared-log.ts';
 
 /** A shipment that may have been appended, and the result that is true if it was. */
-export type Doubt = { result: BatchResult; shipment: Shipment };
+type Doubt = { result: BatchResult; shipment: Shipment };
 
 /** The states of an append to a log that several nodes share, each with the data that are known in it. */
-export type States = {
+type States = {
   /** The log is not taken, and has nothing of this append. Each append begins here. */
   free: object;
   /** The log is not taken, and may have the shipment of this append, now or later. */
@@ -32,7 +32,7 @@ export type States = {
 };
 
 /** The ends of an append. */
-export type Ends = {
+type Ends = {
   /** The result is durable, and is returned. */
   settled: { result: BatchResult };
   /** Nothing was appended, or this node cannot go on; the error is thrown as it is. */
@@ -45,7 +45,7 @@ export type State = keyof States;
 export type End = keyof Ends;
 
 /** The events of each state. Each state has `fails`: its step has thrown. */
-export type Events = {
+type Events = {
   free: 'takes' | 'fails';
   doubted: 'takes' | 'fails';
   taken: 'isOvertaken' | 'catchesUp' | 'fails';

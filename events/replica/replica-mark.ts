@@ -4,10 +4,10 @@ import { codeOf } from '../../storage/errors.ts';
 import { privateFile } from '../../storage/private.ts';
 
 /** The file of a data directory that names the log of which the directory is a replica. */
-export const replicaMark = 'replica';
+const replicaMark = 'replica';
 
 /** The log of which a data directory is a replica: its id, and its token in PostgreSQL. */
-export type ReplicaMark = { log: string; token: string };
+type ReplicaMark = { log: string; token: string };
 
 /** The log of which a data directory is a replica; null for a directory with its own log. */
 export function readReplicaMark(directory: string): ReplicaMark | null {

@@ -10,14 +10,12 @@ import { openPause } from './wakeable-pause.ts';
  * that there are likely to be some.
  * @param fail is told why this node may not go on: its replica and the shared log differ.
  */
-export type FollowerOptions = {
+type FollowerOptions = {
   shared: Pick<SharedLog, 'head'>;
   reached: () => number;
   follow: (isExpected: boolean) => Promise<number>;
   fail: (error: unknown) => void;
 };
-
-export type Follower = ReturnType<typeof openFollower>;
 
 /** Keeps a replica close behind the log that several nodes append to, and lets reads wait until it is there. */
 export function openFollower({ shared, reached, follow, fail }: FollowerOptions) {

@@ -3,20 +3,20 @@ import { type Change, changeOf } from '../facts/log.ts';
 import type { LogReader } from '../log/log-reader.ts';
 
 /**
- * A log that an operator took as it was, with the writes of others: the first `to` events, of which keys of this vault
- * had signed the first `from`; null where they had signed none.
+ * The part of a log that an operator accepted with the writes of others: the first `to` events. Keys of this vault had
+ * signed the first `from`; null: none.
  */
 export type Acceptance = { from: number | null; to: number };
 
-/** Such an acceptance as the log tells of it. */
-export type AcceptanceEvent = Acceptance & { position: number; recordedAt: string; reason: string };
+/** An acceptance as the log has recorded it. */
+type AcceptanceEvent = Acceptance & { position: number; recordedAt: string; reason: string };
 
-/** The event of one; the reason goes into the context of its command. It is true whatever came before it. */
+/** The event of an acceptance; its command has the reason in its context. The event is true whatever came before it. */
 export function decideAcceptance({ from, to }: Acceptance): Change {
   return changeOf(auditStream, [{ type: 'log.writes.accepted', data: { from, to } }]);
 }
 
-/** The acceptances in a log, oldest first. An event that does not say what was accepted is passed over. */
+/** The acceptances in a log, oldest first. An event that does not say what was accepted is left out. */
 export function readAcceptances(log: Pick<LogReader, 'stream'>): AcceptanceEvent[] {
   return log.stream(auditStream).flatMap(({ header: { type, position, recordedAt }, data, context }) => {
     const { from, to } = data ?? {};
@@ -25,7 +25,7 @@ export function readAcceptances(log: Pick<LogReader, 'stream'>): AcceptanceEvent
   });
 }
 
-/** Describes them, a line each. */
+/** Describes the acceptances in a log, one line each. */
 export function tellAcceptances(log: Pick<LogReader, 'stream'>): string[] {
   return readAcceptances(log).map(
     ({ from, to, position, reason }) =>

@@ -7,29 +7,32 @@ import { collectMissing } from '../segments/offloaded.ts';
 import { payloadColumns, withSegments } from '../segments/segments.ts';
 import { BrokenLogError } from '../store/log-file.ts';
 
-/** An event that names a stored file: from this version on, until another one, its document needs the bytes. */
-export type Naming = { sha256: string } & Pick<Header, 'position' | 'stream' | 'version'>;
+/**
+ * An event that names a stored file. Its document needs the bytes from this version on, until a version that names
+ * another file.
+ */
+export type NamedFile = { sha256: string } & Pick<Header, 'position' | 'stream' | 'version'>;
 
-type Row = { position: number; header: string; enc: number; body: string };
+type CandidateRow = { position: number; header: string; enc: number; body: string };
 
-/** As many positions are looked at in one go. Only few of them name files, so few rows are held. */
+/** The number of positions that are read in one go. Few of them name files, so few rows are held. */
 const chunk = 2000;
 
 /**
- * The files that the events at positions `after + 1` to `upTo` name, in the order of the log. Rather one too many than
- * one too few: whatever `document.…` event holds a SHA-256 as `sha256` counts, also of a collection that takes no
- * files, or is no more. An event whose payload was erased names nothing.
+ * The files that the events at positions `after + 1` to `upTo` name, in the order of the log. It rather gives one too
+ * many than one too few: every `document.…` event that has a SHA-256 as `sha256` counts, even if its collection takes
+ * no files, or is gone. An event whose payload was erased names nothing.
  *
- * @throws BrokenLogError for a payload that cannot be read: what it names is not known.
+ * @throws BrokenLogError for a payload that cannot be read, for the files that it names are not known.
  */
 export function* readNamings(
   db: Sqlite,
   after: number,
   upTo: number,
   progress: (done: number, total: number) => void = () => {},
-): Generator<Naming> {
-  // Every payload is looked at as text, half a GB in a second; only those that hold the word are parsed.
-  const select = withSegments(db).prepare<[after: number, upTo: number], Row>(
+): Generator<NamedFile> {
+  // Every payload is searched as text, half a GB in a second; only payloads with the word are parsed.
+  const select = withSegments(db).prepare<[after: number, upTo: number], CandidateRow>(
     `SELECT * FROM (
        SELECT events.position, header, ${payloadColumns} FROM headers AS events LEFT JOIN payloads USING (position)
        WHERE events.position > ? AND events.position <= ?
@@ -42,14 +45,14 @@ export function* readNamings(
   }
 }
 
-function* namingsIn({ position, header, enc, body }: Row): Generator<Naming> {
+function* namingsIn({ position, header, enc, body }: CandidateRow): Generator<NamedFile> {
   if (enc !== 0) throw new BrokenLogError(`event ${position}: its payload has an unknown encoding ${enc}`);
   const parsed = headerOf(header);
   const { stream, version } = parsed;
   for (const sha256 of filesNamedIn(parsed, body)) yield { sha256, position, stream, version };
 }
 
-/** True when some event of the log names a file. */
+/** Whether some event of the log names a file. */
 export function namesFiles(db: Sqlite): boolean {
   return !readNamings(db, 0, readLog(db).head().size).next().done;
 }
@@ -58,8 +61,7 @@ export function namesFiles(db: Sqlite): boolean {
 export type Tail = (position: number, sha256: string) => boolean;
 
 /**
- * Opens the end of a log that somebody is writing. Events are read once, as long as it is asked about the same
- * position.
+ * Reads the end of a log that is being written. Events are read once, as long as all questions are about one position.
  */
 export function openTail(db: Sqlite): Tail {
   const log = readLog(db);

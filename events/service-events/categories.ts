@@ -4,35 +4,36 @@ import { didYouMean, show } from '../../config/suggest.ts';
 import type { Epoch } from '../facts/lineage.ts';
 import type { LogReader } from '../log/log-reader.ts';
 
-/** A schema as it follows others: each of its collections has its category. */
-export type Settled = {
+/** A schema that follows others: each of its collections has its category. */
+export type SettledSchema = {
   schema: Schema;
-  /** Where it says `renamedFrom`, and there are no documents to take: a line each. */
+  /** Each `renamedFrom` without documents to take, one line each. */
   problems: string[];
-  /** The slugs under which the history of another collection is recorded: a line each. */
+  /** The slugs under which the history of another collection is recorded, one line each. */
   refusals: string[];
 };
 
 /** A collection that a log has had, under all its names. */
-type Line = {
+type CollectionHistory = {
   category: Category;
-  /** As it was last declared. */
+  /** The collection as it was last declared. */
   slug: string;
   renamedFrom: string | undefined;
-  /** The slugs that it had before. */
+  /** Its former slugs. */
   former: ReadonlySet<string>;
 };
 
-type Read = Pick<LogReader, 'hasUnder'>;
+/** The part of a log that says whether streams exist. */
+export type StreamLookup = Pick<LogReader, 'hasUnder'>;
 
 /**
- * Gives the collections of a schema the categories of those that they go on. A rename is told by `renamedFrom` once,
- * and holds from then on, for the schemas of the log have the categories.
+ * Gives each collection of a schema the category of the collection that it continues. `renamedFrom` is needed once:
+ * from then on the schemas of the log have the category.
  *
  * @param epochs in the order of their positions.
  */
-export function settle(epochs: readonly Epoch[], schema: Schema, log: Read): Settled {
-  const lines = linesOf(epochs);
+export function settle(epochs: readonly Epoch[], schema: Schema, log: StreamLookup): SettledSchema {
+  const lines = historiesOf(epochs);
   const followed = schema.collections.map((declared) => ({ declared, ...follow(lines, declared, log) }));
   const now = new Map(followed.map(({ declared, line }) => [line, declared.slug]));
   const problems: string[] = [];
@@ -48,8 +49,8 @@ export function settle(epochs: readonly Epoch[], schema: Schema, log: Read): Set
   return { schema: { ...schema, collections }, problems, refusals };
 }
 
-/** The collections that are recorded under one name but for its case. */
-function sameNames(followed: readonly { declared: CollectionSchema; line: Line | undefined }[]): string[] {
+/** The problems of collections whose recorded names differ only in case. */
+function sameNames(followed: readonly { declared: CollectionSchema; line: CollectionHistory | undefined }[]): string[] {
   const seen = new Map<string, string>();
   return followed.flatMap(({ declared: { slug }, line }) => {
     const name = (line?.category ?? slug).toLowerCase();
@@ -62,10 +63,12 @@ function sameNames(followed: readonly { declared: CollectionSchema; line: Line |
   });
 }
 
-/** The categories of collections that have others than their slugs, by these; it can be sent to another thread. */
+/**
+ * The categories that differ from the slugs of their collections, by slug. The object can be sent to another thread.
+ */
 export type Categories = Readonly<Record<string, Category>>;
 
-/** Those of a schema that is settled. */
+/** The categories of a settled schema that differ from the slugs. */
 export function categoriesIn({ collections }: Schema): Categories {
   const renamed = collections.filter((one) => categoryOf(one) !== one.slug);
   return Object.fromEntries(renamed.map((one) => [one.slug, categoryOf(one)]));
@@ -85,25 +88,26 @@ export function withCategories(model: Model, categories: Categories): Model {
   };
 }
 
-/** The names of collections as people write them, and as the log has them. */
-export type Names = ReturnType<typeof namesOf>;
+/** Translates between the names of collections that people write and those in the log. */
+export type CollectionNames = ReturnType<typeof namesOf>;
 
-/** The names of these collections. One that is not among them has the same name here and there: it is gone. */
+/** The names of these collections. Any other collection is gone, and has one name for people and in the log. */
 export function namesOf(collections: readonly CollectionSchema[]) {
   const slugs = new Map<string, string>(collections.map((one) => [categoryOf(one), one.slug]));
   const categories = new Map(collections.map((one) => [one.slug, categoryOf(one)]));
 
-  /** The category of a collection, by its slug or by itself. */
+  /** The category of a collection, by its slug or its category. */
   function categoryFor(name: string): Category {
     return categories.get(name) ?? (name as Category);
   }
 
   return {
     categoryFor,
-    /** The slug of a collection, by its category or by itself. */
+    /** The slug of a collection, by its category or its slug. */
     slugFor: (name: string): string => slugs.get(categoryFor(name)) ?? name,
     /**
-     * A stream, an actor, or what filters name, as the log has it: of a collection by its slug, or as it is recorded.
+     * A stream, an actor or a filtered name as the log has it; a collection in it may be named by its slug or its
+     * category.
      */
     recorded(text: string): string {
       const parts = text.split('/');
@@ -115,11 +119,11 @@ export function namesOf(collections: readonly CollectionSchema[]) {
   };
 }
 
-/** The collections of a log by the slugs that they no longer have, those of today alone. */
+/** The present collections of a log by their former slugs. */
 export function formerSlugs(epochs: readonly Epoch[], { collections }: Schema): Map<string, string> {
   const today = new Map(collections.map((one) => [categoryOf(one), one.slug]));
   const found = new Map<string, string>();
-  for (const { category, former } of linesOf(epochs)) {
+  for (const { category, former } of historiesOf(epochs)) {
     const slug = today.get(category);
     for (const name of former) if (slug !== undefined) found.set(name, slug);
   }
@@ -127,9 +131,9 @@ export function formerSlugs(epochs: readonly Epoch[], { collections }: Schema): 
   return found;
 }
 
-/** Those that were declared last come last. */
-function linesOf(epochs: readonly Epoch[]): Line[] {
-  const lines = new Map<Category, Line>();
+/** The collections of a log; the last declared ones come last. */
+function historiesOf(epochs: readonly Epoch[]): CollectionHistory[] {
+  const lines = new Map<Category, CollectionHistory>();
   for (const { schema } of epochs) {
     for (const one of schema.collections) {
       const category = categoryOf(one);
@@ -145,43 +149,47 @@ function linesOf(epochs: readonly Epoch[]): Line[] {
   return [...lines.values()];
 }
 
-type Followed = { line: Line | undefined; problem: string | null };
+type FollowedCollection = { line: CollectionHistory | undefined; problem: string | null };
 
 /**
- * The collection that a declared one goes on: that of `renamedFrom`, also if it has been gone for a while, unless it
- * has documents of its own.
+ * The collection that a declared one continues: the collection of `renamedFrom`, even if that has been gone for a
+ * while, unless the declared one already has documents.
  */
-function follow(lines: readonly Line[], { slug, renamedFrom }: CollectionSchema, log: Read): Followed {
+function follow(
+  lines: readonly CollectionHistory[],
+  { slug, renamedFrom }: CollectionSchema,
+  log: StreamLookup,
+): FollowedCollection {
   const own = lines.findLast((line) => line.slug === slug);
   if (renamedFrom === undefined) return { line: own, problem: null };
   const source = lines.findLast((line) => line.slug === renamedFrom);
   if (source && !(own && hasEvents(log, own))) return { line: source, problem: null };
   if (source)
     return { line: own, problem: `${slug} has documents of its own, and takes none of ${renamedFrom}; ${leaveOut}` };
-  // It was taken up before, or told of.
+  // An earlier schema has used this rename, or a finding was made about it then.
   if (own?.former.has(renamedFrom) || own?.renamedFrom === renamedFrom) return { line: own, problem: null };
   return { line: own, problem: whyNone(lines, renamedFrom) };
 }
 
 const leaveOut = 'leave renamedFrom out';
 
-function whyNone(lines: readonly Line[], renamedFrom: string): string {
+function whyNone(lines: readonly CollectionHistory[], renamedFrom: string): string {
   const heir = lines.find(({ former }) => former.has(renamedFrom));
   if (heir) return `the documents of ${show(renamedFrom)} are those of ${heir.slug} since it was renamed; ${leaveOut}`;
   const known = lines.map(({ slug }) => slug);
   return `the log never had a collection ${show(renamedFrom)}, so there are no documents to take${didYouMean(renamedFrom, known)}`;
 }
 
-function hasEvents(log: Read, { category }: Line): boolean {
+function hasEvents(log: StreamLookup, { category }: CollectionHistory): boolean {
   return log.hasUnder(`${category}/`) || log.hasUnder(`accounts/${category}/`);
 }
 
-/** In SQLite, which has tables by that name, cases are one. */
-function isRecordedUnder({ category, slug: last }: Line, slug: string): boolean {
+/** Without regard to case, for SQLite has tables by this name. */
+function isRecordedUnder({ category, slug: last }: CollectionHistory, slug: string): boolean {
   return last !== category && category.toLowerCase() === slug.toLowerCase();
 }
 
-function whyTaken(slug: string, { slug: last }: Line, today: string | undefined): string {
+function whyTaken(slug: string, { slug: last }: CollectionHistory, today: string | undefined): string {
   const taken = `${slug} is the first name of ${today ?? last}, whose history is recorded under it`;
   if (today !== undefined) return `${taken}: take another slug`;
   return `${taken}: write renamedFrom: '${last}' if it is that collection, else take another slug`;

@@ -4,23 +4,23 @@ import type { SqliteLog } from '../log/sqlite-log.ts';
 import { jumpMilliseconds } from '../store/clock.ts';
 import type { Ids } from '../store/ids.ts';
 
-/** The result of a correction of the clock: its event, and those before it whose times are later. */
+/** The result of a correction of the clock: its event, and the events before it whose times are later. */
 export type Correction = { position: number; recordedAt: string; from: number; before: string };
 
-/** `ids` are those that the log was opened with, `now` is milliseconds since the epoch, by the clock as it is now. */
-type Clock = { ids: Ids; now: number; reason: string };
+/** `ids` are the ids that the log was opened with, `now` is milliseconds since the epoch by the corrected clock. */
+type CorrectionOptions = { ids: Ids; now: number; reason: string };
 
 /**
- * Records that the clock was wrong: from this event on, times are those of the clock again, though they are earlier
- * than those before. The log must not be open for writing elsewhere.
+ * Records that the clock was wrong: from this event on, times follow the clock again, though they are earlier than
+ * before. The log must not be open for writing elsewhere.
  *
- * @returns null where the last event is not ahead of the clock by more than a minute: then there is nothing to correct.
+ * @returns null if the last event is not ahead of the clock by more than a minute: then there is nothing to correct.
  */
-export function correctClock(log: SqliteLog, { ids, now, reason }: Clock): Correction | null {
+export function correctClock(log: SqliteLog, { ids, now, reason }: CorrectionOptions): Correction | null {
   if (!isAhead(log, now)) return null;
   const { recordedAt: before } = log.head();
   const from = log.positionAt(new Date(now).toISOString()) + 1;
-  // Those of the wrong time would be gone on from.
+  // Otherwise later ids would follow the ids of the wrong time.
   ids.restart();
   const { outcomes } = log.append([
     {

@@ -4,25 +4,25 @@ import type { Actor } from '../facts/envelope.ts';
 import { type Change, changeOf, type RecordedEvent } from '../facts/log.ts';
 import type { LogReader } from '../log/log-reader.ts';
 
-/** A key as events name it. Where its verifier key is lost, there is the id alone, which stands in each signature. */
+/** A key as events name it. If its verifier key is lost, there is only the id, which is part of each signature. */
 export type NamedKey = { id: string; verifierKey?: string };
 
 /**
- * The fates of a key that signs a log. `signed` of a disowned one: the most events that it is known to have vouched
- * for. `handover`: the note by which it named its successor itself, see {@link readHandover}.
+ * A change of a key that signs a log. `signed`: the most events that a disowned key is known to have vouched for.
+ * `handover`: the note in which the key named its successor, see {@link readHandover}.
  */
 export type KeyChange =
   | { kind: 'replaced'; from: NamedKey; to: NamedKey; handover?: string; reason: string }
   | { kind: 'disowned'; key: NamedKey; signed?: number; reason: string };
 
-/** Such a change as the log tells of it. */
+/** A change of a key as the log has recorded it. */
 export type KeyEvent = { position: number; recordedAt: string; actor: Actor; change: KeyChange };
 
 /**
- * The event of a change; the reason goes into the context of its command.
+ * The event of a change; its command has the reason in its context.
  *
- * @param expectedVersion that of the stream of keys, as far as it was looked at: of several nodes that tell of a
- * change, one does.
+ * @param expectedVersion the version of the stream of keys that was read: of several nodes that record a change, one
+ * succeeds.
  */
 export function decideKeyChange(change: KeyChange, expectedVersion: number): Change {
   const data: JsonObject =
@@ -32,7 +32,7 @@ export function decideKeyChange(change: KeyChange, expectedVersion: number): Cha
   return changeOf(keyStream, [{ type: `log.key.${change.kind}`, data }], expectedVersion);
 }
 
-/** The events about the keys of a log, oldest first. An event that does not name them is passed over. */
+/** The events about the keys of a log, oldest first. An event that does not name its keys is left out. */
 export function readKeyEvents(log: Pick<LogReader, 'stream'>): KeyEvent[] {
   return log.stream(keyStream).flatMap((event) => {
     const change = changeIn(event);
@@ -41,12 +41,12 @@ export function readKeyEvents(log: Pick<LogReader, 'stream'>): KeyEvent[] {
   });
 }
 
-/** The version of their stream. */
+/** The version of the stream of keys. */
 export function keyStreamVersion(log: Pick<LogReader, 'stream'>): number {
   return log.stream(keyStream).at(-1)?.header.version ?? 0;
 }
 
-/** Whether two changes are the same one, whatever is said of why. */
+/** Whether two changes are the same, apart from their reasons. */
 export function isSameChange(one: KeyChange, other: KeyChange): boolean {
   if (one.kind === 'disowned') return other.kind === 'disowned' && one.key.id === other.key.id;
   return other.kind === 'replaced' && one.from.id === other.from.id && one.to.id === other.to.id;

@@ -3,19 +3,17 @@ import { type Change, changeOf, type RecordedEvent } from '../facts/log.ts';
 import type { LogReader } from '../log/log-reader.ts';
 
 /**
- * A file, as what named it: the first version of the document in `stream` that has it. Never by its SHA-256, which
- * would tell what it was when the document has been erased.
+ * A file, identified by the first version of the document in `stream` that has it. Never by its SHA-256, which would
+ * identify the content after the document is erased.
  */
 export type FileAt = { stream: string; version: number };
 
-/** Tells files apart. */
+/** A text that is unique to a file. */
 export function fileKey({ stream, version }: FileAt): string {
   return `${stream} ${version}`;
 }
 
-/**
- * The files that are lost, as the log has it: by their keys, each with the position of the `file.lost` that says so.
- */
+/** The lost files, by their keys, each with the position of its `file.lost`. */
 export function lossesOf(log: LogReader): Map<string, number> {
   const lost = new Map<string, number>();
   for (const { header, data } of log.stream(filesStream)) {
@@ -35,9 +33,9 @@ export function fileIn({ header, data }: Pick<RecordedEvent, 'header' | 'data'>)
 }
 
 /**
- * Puts on record which files are lost, and which are there again; null where there are neither.
+ * Records which files are lost, and which were found again; null if there are neither.
  *
- * @param version of the stream of files, at which the log said otherwise of each.
+ * @param version the version of the stream of files at which the log said the opposite of each file.
  */
 export function decideLosses(lost: readonly FileAt[], found: readonly FileAt[], version: number): Change | null {
   if (lost.length + found.length === 0) return null;

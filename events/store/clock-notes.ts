@@ -4,17 +4,15 @@ import { inWords } from '../facts/durations.ts';
 import type { Header } from '../facts/envelope.ts';
 import { jumpMilliseconds } from './clock.ts';
 
-/**
- * Time stands still in a log whose clock was put back. So many requests are not recorded in one millisecond otherwise.
- */
+/** In a log whose clock was put back, time stands still. Otherwise one millisecond never has this many requests. */
 const manyRequests = 100;
 
-/** A stretch of events with one time: since which position, how far ahead of the event before it, how many requests. */
+/** A run of events with one time: its first position, its lead over the event before, and its number of requests. */
 type Stretch = { from: number; time: string; step: number; requests: number; last: string };
 
 /**
- * Looks at the times of a whole log, event by event, for clocks that were wrong. None of it says anything against the
- * log: what was recorded is what was recorded.
+ * Looks through the times of a whole log, event by event, for clocks that were wrong. A note is no finding against the
+ * log: the events are what was recorded.
  *
  * @param now milliseconds since the epoch.
  */
@@ -23,7 +21,7 @@ export function lookAtTimes(now: number): { look: (header: Header) => void; note
   const notes: string[] = [];
   let stretch: Stretch | null = null;
   let previous = '';
-  /** Of the events that are later than now: the first, and how many. */
+  /** The first event that is later than now, and how many there are. */
   let ahead = { from: 0, count: 0 };
 
   function look({ position, recordedAt, stream, correlationId }: Header): void {

@@ -1,53 +1,53 @@
 import { uptime } from 'node:os';
 import { DomainError } from '../../config/errors.ts';
 
-/** Where time comes from; all in milliseconds. */
+/** The clocks that time is read from; all in milliseconds. */
 export type TimeSources = {
-  /** Since the epoch. Somebody may set it. */
+  /** The time since the epoch. It can be set. */
   wall: () => number;
-  /** Since any moment, the same one for all threads. It cannot be set. */
+  /** The time since some moment, the same for all threads. It cannot be set. */
   steady: () => number;
-  /** For how long the machine has slept since then, which `steady` leaves out. */
+  /** How long the machine has slept since that moment, which `steady` leaves out. */
   slept: () => number;
 };
 
 /** The clocks of this machine. */
-export const machineTime: TimeSources = {
+const machineTime: TimeSources = {
   wall: () => Date.now(),
   steady,
-  // Elsewhere the steady clock goes on while the machine sleeps.
+  // On other systems the steady clock runs while the machine sleeps.
   slept: process.platform === 'linux' ? () => uptime() * 1000 - steady() : () => 0,
 };
 
 /**
- * The wall clock, held against a clock that cannot be set. Recorded times never go back in time, so a wall clock that
- * is years ahead for a moment would have to be lived with for years.
+ * The wall clock, checked by a clock that cannot be set. Recorded times never go back, so if the wall clock were years
+ * ahead for a moment, the log would stay years ahead.
  */
 export type Clock = {
   /**
    * Milliseconds since the epoch, for what is recorded.
    *
-   * @throws DomainError `unavailable` while the wall clock is ahead of what is believed.
+   * @throws DomainError `unavailable` while the wall clock is too far ahead of the believed time.
    */
   now: () => number;
-  /** The same for what is only looked at: what is believed while the wall clock is ahead of that. */
+  /** The time for reads, which never fails: the believed time while the wall clock is ahead of it. */
   believed: () => number;
-  /** How far the wall clock is ahead of what is believed; below 0 where it is behind. */
+  /** How far the wall clock is ahead of the believed time; negative if it is behind. */
   lead: () => number;
-  /**
-   * From now on the wall clock is believed. It is never believed to be behind: that would forget what was there before.
-   */
+  /** Believes the wall clock from now on, unless it is behind: time that was recorded must not be forgotten. */
   believe: () => void;
 };
 
-/** So far the wall clock may jump ahead unasked: time services set it by seconds, and leap seconds are one. */
+/**
+ * How far the wall clock may jump ahead and is still believed: time services set it by seconds, and a leap second is
+ * one.
+ */
 export const jumpMilliseconds = 60_000;
 
 /**
  * A clock as one thread has it.
  *
- * @param cell from {@link newClockCell}, shared between all threads: how far the believed time is ahead of the steady
- * clock.
+ * @param cell from {@link newClockCell}, shared by all threads: how far the believed time is ahead of the steady clock.
  */
 export function createClock(cell: BigInt64Array<SharedArrayBuffer>, sources = machineTime): Clock {
   const { wall, steady } = sources;
@@ -60,7 +60,7 @@ export function createClock(cell: BigInt64Array<SharedArrayBuffer>, sources = ma
   function lead(): number {
     const ahead = wall() - expected();
     if (ahead <= jumpMilliseconds) return ahead;
-    // Only now: to ask how long it has slept takes a hundred times as long as all the rest.
+    // Asked only now: asking how long the machine has slept takes a hundred times as long as all the rest.
     slept = sources.slept();
     return wall() - expected();
   }
@@ -79,7 +79,7 @@ export function createClock(cell: BigInt64Array<SharedArrayBuffer>, sources = ma
   };
 }
 
-/** Shared by the threads of one service: the wall clock of this moment is believed. */
+/** Makes the cell that the threads of one service share. The wall clock is believed at this moment. */
 export function newClockCell({ wall, steady, slept } = machineTime): BigInt64Array<SharedArrayBuffer> {
   const cell = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
   cell[0] = BigInt(Math.round(wall() - steady() - slept()));
@@ -88,7 +88,7 @@ export function newClockCell({ wall, steady, slept } = machineTime): BigInt64Arr
 
 const retrySeconds = 10;
 
-/** The refusal of what would be recorded at a time that is not believed. */
+/** The refusal of a write at a time that is not believed. */
 export function clockJumped(): DomainError {
   const message = 'the clock of the service has jumped ahead: nothing was recorded, try again later';
   return new DomainError('unavailable', message, [], retrySeconds);

@@ -1,22 +1,19 @@
 import { randomFillSync } from 'node:crypto';
 
 /**
- * Ids and times that only go forward, whatever the clock does: every id is greater than the one before, and the
- * millisecond inside it is the time given with it, so documents sort the same by either.
+ * Ids and times that only increase, whatever the clock does: every id is greater than the id before, and the
+ * millisecond in it is the time given with it, so documents sort alike by either.
  */
 export type Ids = {
   /** A moment not used before, its milliseconds since the epoch, and a UUID v7 made of it (RFC 9562, section 5.7). */
   next: () => { id: string; at: number };
-  /** From now on every id is later than this moment, in milliseconds since the epoch. */
+  /** Makes every later id later than this moment, in milliseconds since the epoch. */
   raise: (floor: number) => void;
-  /** From now on ids follow the clock again, also where it is behind those that were made: it was wrong then. */
+  /** Makes later ids follow the clock again, even if it is behind earlier ids: then it was wrong before. */
   restart: () => void;
 };
 
-/**
- * @param counter one 64-bit cell, shared between threads where several make ids: milliseconds · 4096 + a sequence
- * number.
- */
+/** @param counter a 64-bit cell, shared if several threads make ids: milliseconds · 4096 + a sequence number. */
 export function createIds(counter: BigInt64Array<SharedArrayBuffer>, now: () => number): Ids {
   return {
     raise: (floor) => raise(counter, BigInt(floor) * 4096n + 4095n),
@@ -77,7 +74,7 @@ function uuidOf(tick: bigint): string {
   return `${time.slice(0, 8)}-${time.slice(8, 12)}-7${time.slice(12)}-${rest.slice(0, 4)}-${rest.slice(4)}`;
 }
 
-/** The moment that an id was made at, in milliseconds since the epoch. */
+/** The moment at which an id was made, in milliseconds since the epoch. */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

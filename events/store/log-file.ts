@@ -29,7 +29,7 @@ export function createLog(db: Sqlite, logId: string, key: string): void {
   create.immediate();
 }
 
-/** A head as it is before it is sealed. */
+/** A head without its seal. */
 export type Unsealed = Omit<Head, 'mac'>;
 
 /** Writes the head of a log. */
@@ -42,12 +42,15 @@ export class UnsealedError extends BrokenLogError {
   override name = 'UnsealedError';
 }
 
-/** @throws UnsealedError where the head of a log is not sealed by this vault, saying what that means and what to do. */
+/**
+ * @throws UnsealedError if the head of a log is not sealed by this vault; the message says what that means and what to
+ * do.
+ */
 export function requireSealed({ key, sealed }: Seals, head: Head): void {
   if (!isSealed(key, head)) throw new UnsealedError(`${unsealed(sealed.includes(head.log))}; ${wayOut}`);
 }
 
-/** The advice about a log and a vault that do not fit. */
+/** The advice for a log and a vault that do not fit together. */
 export const wayOut =
   'put back the log.db and the vault.db of one backup; if this log is right as it is, ' +
   'annals rebuild --accept-foreign-writes --reason TEXT goes on with it';
@@ -63,15 +66,15 @@ export function unsealed(isKnown: boolean): string {
 /**
  * The fault of the seal of a log, as far as the vault knows; null for none.
  *
- * @param format the one that the log has: before 3 it has no seal, and must be one that the vault knows and has not
- * sealed yet.
+ * @param format the format of the log. Before 3 it has no seal; then the vault must know the log, and must not have
+ * sealed it yet.
  */
 export function sealFinding(format: number, head: Head, { key, sealed, known }: KnownSeals): string | null {
   if (format < 3) return againstUpgrade(format, [head], { sealed, known });
   return key !== null && isSealed(key, head) ? null : unsealed(sealed.includes(head.log));
 }
 
-/** Why a vault does not take a log of an earlier format, which has no seal; null where it does. */
+/** Why a vault does not accept a log of an earlier format, which has no seal; null if it accepts the log. */
 export function againstUpgrade(
   format: number,
   heads: readonly Unsealed[],
@@ -85,12 +88,12 @@ export function againstUpgrade(
   );
 }
 
-/** Explains that a log has an earlier format than it must have had. */
+/** Explains that a log claims an earlier format than it had. */
 export function turnedBack(format: number, why: string): string {
   return `log.db has format ${format}, and ${why} before: an older log.db was put there, or somebody changed it`;
 }
 
-/** The format of a log of one before this; null for any other file. */
+/** The format of a log that has an earlier format; null for any other file. */
 export function earlierFormat(db: Sqlite): number | null {
   if (db.pragma('application_id', { simple: true }) !== logApplication) return null;
   const format = formatOf(db);
@@ -98,8 +101,8 @@ export function earlierFormat(db: Sqlite): number | null {
 }
 
 /**
- * Opens a log that is only read. One of an earlier format is shown as one of this: without a seal, and where it lacks a
- * table, with an empty one.
+ * Opens a log for reading. A log of an earlier format is shown in this format: without a seal, and with empty tables in
+ * place of those that it lacks.
  */
 export function openLogToRead(path: string, cacheMiB = 16): Sqlite {
   const db = openDatabase(path, { readonly: true, cacheMiB });
@@ -119,9 +122,9 @@ export function openLogToRead(path: string, cacheMiB = 16): Sqlite {
 
 /**
  * Settles a commit whose sync failed. Its frame may be in the write-ahead log: a process that opens the log alone
- * recovers it, one that shares the log with a process that had it open before does not see it. The next write takes the
- * place of a frame that is not seen, and comes after one that is: so this writes something that changes nothing. For
- * the only process that may write the log, before it believes that something is not there.
+ * recovers the frame; a process that shares the log with an earlier opener does not see it. The next write replaces an
+ * unseen frame, and follows a seen one: so this writes something that changes nothing. For the only process that may
+ * write the log, before it believes that something is not there.
  */
 export function settleLog(db: Sqlite): void {
   const frames = statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -129,15 +132,15 @@ export function settleLog(db: Sqlite): void {
   try {
     db.pragma(`user_version = ${formatOf(db)}`);
   } catch (error) {
-    // An unseen frame leaves room for another in its place: a full disk means that no frame is unseen.
+    // An unseen frame leaves space for the frame that replaces it: so if the disk is full, no frame is unseen.
     if (!isDiskFull(error)) throw error;
   }
 }
 
 /**
- * Writes the write-ahead log of a log anew, as it is read. After a sync that failed, its end may be in the memory of
- * the system alone, and no later sync writes that: a process that has found it there, and goes on behind it, would lose
- * all of it in a power cut. For the only process that may write the log, before it opens it.
+ * Rewrites the write-ahead log of a log with what is read from it. After a failed sync its end may be in the memory of
+ * the system alone, and no later sync writes it: a process that finds the end there and appends to it would lose all of
+ * it in a power cut. For the only process that may write the log, before it opens it.
  */
 export function renewWal(path: string): void {
   const wal = `${path}-wal`;
@@ -157,7 +160,7 @@ export function renewWal(path: string): void {
   }
 }
 
-/** True when the file has the tables of a log; throws when it is something else or of a newer format. */
+/** Whether the file has the tables of a log. @throws BrokenLogError if it is something else or of a newer format. */
 export function isLog(db: Sqlite): boolean {
   const empty = db.prepare('SELECT count(*) = 0 FROM main.sqlite_schema').pluck().get() === 1;
   if (empty) return false;

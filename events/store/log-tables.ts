@@ -1,7 +1,7 @@
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 
 /**
- * Kept in the file's `user_version`: the version of the tables below and of the bytes in them. Those before it are read
+ * The version of the tables below and of the bytes in them, kept in the file's `user_version`. Earlier formats are read
  * for ever.
  */
 export const logFormat = 5;
@@ -9,7 +9,7 @@ export const logFormat = 5;
 /** "Anns" in ASCII: marks the file as a log (`PRAGMA application_id`). */
 export const logApplication = 0x416e6e73;
 
-/** Of format 3 and newer. `mac` seals the rest. */
+/** The head in format 3 and newer. `mac` seals the other columns. */
 export const headTable = `
 CREATE TABLE head (
   log TEXT PRIMARY KEY,
@@ -20,10 +20,10 @@ CREATE TABLE head (
 ) STRICT;
 `;
 
-/** Of formats 1 and 2. */
+/** The head in formats 1 and 2. */
 const headWithoutMac = headTable.replace(/,\n {2}mac BLOB .*/, '');
 
-/** Of formats 1 to 4, with the text of each header. */
+/** The events in formats 1 to 4, with the text of each header. */
 export const formerEvents = `
 CREATE TABLE events (
   position INTEGER PRIMARY KEY,
@@ -34,7 +34,7 @@ CREATE TABLE events (
 ) STRICT;
 `;
 
-/** The view of the formats since, in a connection that reads one of these. */
+/** The view `headers` of format 5, for a connection that reads an earlier format. */
 export const formerHeaders =
   'CREATE TEMP VIEW headers AS SELECT position, id, stream, version, header FROM main.events';
 
@@ -47,9 +47,9 @@ const idText = (column: string) => {
 const idOrText = (column: string) => `CASE typeof(${column}) WHEN 'blob' THEN ${idText(column)} ELSE ${column} END`;
 
 /**
- * The events of format 5. Their columns are the members of the header, ids in 16 bytes and the commitment in 32;
- * `headers` puts them together again. A header that this does not give is in `whole`, and the columns from `v` on are
- * null.
+ * The events in format 5. Their columns are the members of the header, ids in 16 bytes and the commitment in 32; the
+ * view `headers` puts them together again. A header that the view would not give is in `whole`, and the columns from
+ * `v` on are null.
  */
 export const eventsTable = `
 CREATE TABLE events (
@@ -85,8 +85,8 @@ CREATE UNIQUE INDEX events_id ON events (id);
 `;
 
 /**
- * The triggers keep honest programs honest; the tree is what finds the others. INSERT OR REPLACE walks past triggers
- * against UPDATE and DELETE in a connection without `recursive_triggers`, so inserting is guarded by itself.
+ * The triggers stop mistakes of honest programs; the tree reveals all other changes. INSERT OR REPLACE bypasses
+ * triggers against UPDATE and DELETE in a connection without `recursive_triggers`, so inserting has its own trigger.
  */
 export const eventGuards = `
 CREATE TRIGGER events_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
@@ -99,7 +99,7 @@ CREATE TRIGGER events_insert BEFORE INSERT ON events
 `;
 
 /**
- * The tables that all formats have, but for the head and the events. Every index but the two unique ones belongs to the
+ * The tables that all formats have, except the head and the events. Every index except the two unique ones is in the
  * read file.
  */
 const tables = `
@@ -129,7 +129,7 @@ CREATE TRIGGER payloads_insert BEFORE INSERT ON payloads
   BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
 `;
 
-/** Of format 1. */
+/** The guard of format 1. */
 const formerDeleteGuard = `
 CREATE TRIGGER payloads_delete BEFORE DELETE ON payloads BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
 `;
@@ -180,9 +180,7 @@ CREATE TABLE timestamps (
 ) STRICT;
 `;
 
-/**
- * The tables that format 4 added, and the guard that it changed: a payload that is in a segment may leave the table.
- */
+/** The tables that format 4 added. It also changed the guard: a payload that is in a segment may leave the table. */
 export const segmentTables = `
 -- Files with payloads of earlier positions, from 1 on and without a gap.
 CREATE TABLE segments (
@@ -200,7 +198,7 @@ CREATE TABLE removals (
 ) STRICT;
 `;
 
-export const sealedDeleteGuard = `
+export const segmentDeleteGuard = `
 CREATE TRIGGER payloads_delete BEFORE DELETE ON payloads
   WHEN OLD.position > (SELECT coalesce((SELECT last FROM segments ORDER BY first DESC LIMIT 1), 0))
     AND NOT EXISTS (SELECT 1 FROM erasures WHERE done = 0)
@@ -221,7 +219,7 @@ export function makeTables(db: Sqlite, format: number): void {
 
 function guardOf(format: number): string {
   if (format === 1) return formerDeleteGuard;
-  return format < 4 ? deleteGuard : sealedDeleteGuard;
+  return format < 4 ? deleteGuard : segmentDeleteGuard;
 }
 
 /** The SQL of every table, index and trigger of a file. */

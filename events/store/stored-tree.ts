@@ -5,7 +5,7 @@ import { BrokenLogError } from './log-file.ts';
 
 export type StoredTree = ReturnType<typeof readStoredTree>;
 
-/** Reads the head of a log and the tree under it as they are stored. Proving them is the matter of `proven.ts`. */
+/** Reads the head of a log and the tree under it as they are stored. `proven.ts` proves them. */
 export function readStoredTree(db: Sqlite) {
   const selectHead = prepareLate<[], Head>(db, 'SELECT log, size, root, recorded_at AS recordedAt, mac FROM head');
   const selectHeaders = pluckLate<[after: number, upTo: number], string>(
@@ -36,7 +36,7 @@ export function readStoredTree(db: Sqlite) {
     return selectTile().get(level, index);
   }
 
-  /** The stored hashes: in tiles, and at the right edge of the tree, which has no full tile yet, as the headers. */
+  /** The stored hashes, from tiles; at the right edge of the tree, which has no full tile yet, from the headers. */
   const hashes: HashSource = (level, start, count) => {
     const index = Math.floor(start / tileWidth);
     const stored = tile(level, index);

@@ -1,21 +1,19 @@
 import { pluckLate, prepareLate, type Sqlite } from '../../storage/sqlite.ts';
 import { missingVersion } from './altered.ts';
 
-export type StreamIndex = ReturnType<typeof readStreamIndex>;
-
-/** Where a version of a stream stands in the log. */
-export type Place = { position: number; version: number };
+/** The position of a version of a stream. */
+type StreamPosition = { position: number; version: number };
 
 type StreamRange = [stream: string, after: number, upTo: number];
 
-/** Reads where the versions of streams stand, as the index of streams has it; a gap in it is an AlteredEventError. */
+/** Reads the positions of the versions of streams from the index of streams; a gap in it is an AlteredEventError. */
 export function readStreamIndex(db: Sqlite) {
-  const selectPositions = prepareLate<StreamRange, Place>(
+  const selectPositions = prepareLate<StreamRange, StreamPosition>(
     db,
     'SELECT position, version FROM events WHERE stream = ? AND version > ? AND version <= ? ORDER BY version',
   );
-  // The plus sign keeps it to the index of streams: there are fewer events in one than in the log.
-  const selectPositionsWithin = prepareLate<[...StreamRange, limit: number], Place>(
+  // The plus sign makes SQLite use the index of streams: a stream has fewer events than the log.
+  const selectPositionsWithin = prepareLate<[...StreamRange, limit: number], StreamPosition>(
     db,
     'SELECT position, version FROM events WHERE stream = ? AND +position > ? AND +position <= ? ORDER BY version LIMIT ? + 0',
   );
@@ -24,7 +22,7 @@ export function readStreamIndex(db: Sqlite) {
     db,
     'SELECT max(version) FROM events WHERE stream = (SELECT ?)',
   );
-  // Everything that begins with a prefix is before what begins with the next character.
+  // Every name that begins with a prefix sorts before the names that begin with the next character.
   const selectUnder = pluckLate<[from: string, to: string], string>(
     db,
     'SELECT DISTINCT stream FROM events WHERE stream >= ? AND stream < ? ORDER BY stream',
@@ -33,7 +31,7 @@ export function readStreamIndex(db: Sqlite) {
     db,
     'SELECT 1 FROM events WHERE stream >= ? AND stream < ? LIMIT 1',
   );
-  const selectLast = prepareLate<[stream: string, upTo: number], Place>(
+  const selectLast = prepareLate<[stream: string, upTo: number], StreamPosition>(
     db,
     'SELECT position, version FROM events WHERE stream = (SELECT ?) AND position <= ? ORDER BY version DESC LIMIT 1',
   );
@@ -43,17 +41,17 @@ export function readStreamIndex(db: Sqlite) {
     return selectVersion().get(name) ?? 0;
   }
 
-  /** Where the versions `after + 1` to `upTo` of a stream stand in the log, in their order. */
+  /** The positions of the versions `after + 1` to `upTo` of a stream, in their order. */
   function positionsOf(name: string, after: number, upTo: number): number[] {
     const rows = inStream(name, after, selectPositions().all(name, after, upTo));
     const next = after + rows.length + 1;
-    // An event that is appended meanwhile is there when the newest version says so.
+    // The stream may have grown meanwhile: an event is missing only if the newest version counts it.
     if (next <= upTo && next <= versionOf(name) && selectPositions().get(name, next - 1, next) === undefined)
       throw missingVersion(name, next);
     return rows.map(({ position }) => position);
   }
 
-  /** Where an existing version of a stream stands. */
+  /** The position of an existing version of a stream. */
   function positionOf(name: string, version: number): number {
     const [position] = positionsOf(name, version - 1, version);
     if (position === undefined) throw missingVersion(name, version);
@@ -66,8 +64,8 @@ export function readStreamIndex(db: Sqlite) {
     return inStream(name, (rows[0]?.version ?? 1) - 1, rows).map(({ position }) => position);
   }
 
-  /** Where a stream stood when the log held `upTo` events; null when it had not begun. */
-  function lastOf(name: string, upTo: number): Place | null {
+  /** The newest version of a stream, with its position, when the log held `upTo` events; null before the first. */
+  function lastOf(name: string, upTo: number): StreamPosition | null {
     return selectLast().get(name, upTo) ?? null;
   }
 
@@ -84,8 +82,8 @@ export function readStreamIndex(db: Sqlite) {
   return { versionOf, positionsOf, positionOf, positionsWithin, lastOf, streamsUnder, hasUnder };
 }
 
-/** Rows of a stream, checked to be without a gap in their versions. @throws AlteredEventError. */
-export function inStream<T extends Place>(stream: string, after: number, rows: T[]): T[] {
+/** Checks that rows of a stream have no gap in their versions. @throws AlteredEventError */
+export function inStream<T extends StreamPosition>(stream: string, after: number, rows: T[]): T[] {
   const at = rows.findIndex(({ version }, index) => version !== after + index + 1);
   if (at >= 0) throw missingVersion(stream, after + at + 1);
   return rows;

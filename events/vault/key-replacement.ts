@@ -18,7 +18,7 @@ export type KnownKey = { id: string; verifierKey: string; retiredAt: string | nu
 export type GivenUp = { id: string; signed?: number };
 
 /** The key that a caller wants to replace, by its id, and the head that it had signed when the caller looked. */
-export type ExpectedKey = { id: string; signed: TreeHead | null };
+type ExpectedKey = { id: string; signed: TreeHead | null };
 
 /** A wish for another key. */
 export type Replacement = {
@@ -47,7 +47,7 @@ export type StoredKey = {
 export type StoredChange = { number: number; change: string };
 
 /** The keys of a log in a vault, oldest first, the ids of the disowned ones, and the changes that no event tells of. */
-export type StoredKeys = {
+type StoredKeys = {
   log: string;
   keys: readonly StoredKey[];
   disowned: ReadonlySet<string>;
@@ -144,7 +144,7 @@ export function signedHead({ signedSize, signedRoot }: Pick<StoredKey, 'signedSi
 }
 
 /** The reverse of {@link signedHead}. */
-export function signedColumns(head: TreeHead | null): Pick<StoredKey, 'signedSize' | 'signedRoot'> {
+function signedColumns(head: TreeHead | null): Pick<StoredKey, 'signedSize' | 'signedRoot'> {
   return { signedSize: head?.size ?? null, signedRoot: head && Buffer.from(head.root) };
 }
 

@@ -16,12 +16,10 @@ import {
 import { removeTraces } from './traces.ts';
 
 /** A change that no event tells of yet. */
-export type UntoldChange = { number: number; change: KeyChange };
+type UntoldChange = { number: number; change: KeyChange };
 
 /** The newest tree head that the key of a log has signed, and its verifier key. */
 export type SignedHead = { log: string; size: number; root: Uint8Array; key: string };
-
-export type LogKeys = ReturnType<typeof openLogKeys>;
 
 const tables = `
   CREATE TABLE IF NOT EXISTS log_keys (

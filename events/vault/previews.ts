@@ -15,7 +15,7 @@ export type Preview = PreviewContent & {
 };
 
 /** The quotas of the caller of a preview, of all callers, and of the others; null if the caller is not one of these. */
-export type PreviewQuotas = { own: Usage; all: Usage; others: Usage | null };
+type PreviewQuotas = { own: Usage; all: Usage; others: Usage | null };
 
 /** A preview in the vault, as it is counted. */
 export type CountedPreview = { number: number; size: number };

@@ -39,7 +39,7 @@ export type KeepResult =
   | ({ kind: 'full'; of: 'user' | 'others' | 'all' } & Usage);
 
 /** The change that is to be removed: one of these revisions, kept after a time. */
-export type Removal = { expected: ExpectedRevisions; since: number };
+type Removal = { expected: ExpectedRevisions; since: number };
 
 /** The result of removing a change. */
 export type RemoveResult =

@@ -2,16 +2,17 @@ import type { Sqlite } from '../../storage/sqlite.ts';
 import { missingEvent } from '../store/altered.ts';
 
 /**
- * A start counts the events of a log up to this size: 50 ms. Of a larger one the background verification does, at once.
+ * The largest log whose events a start counts, which takes 50 ms. Of a larger log the background verification counts
+ * them, at once.
  */
 export const mostCounted = 1_000_000;
 
-/** An event that a log lacks, and the position of the next one that it has. */
+/** A missing event, and the position of the next event that the log has. */
 export type Gap = { position: number; next: number };
 
 /**
- * The first gap in the events of a log before its end; null when it has as many as its head says. They are counted by
- * the smallest index: 50 ms for a million events that are in the cache of the system.
+ * The first gap in the events of a log; null if there are as many as its head says. The events are counted by the
+ * smallest index: 50 ms for a million events in the cache of the system.
  */
 export function firstGap(db: Sqlite): Gap | null {
   const isWhole = db
@@ -21,7 +22,7 @@ export function firstGap(db: Sqlite): Gap | null {
     .pluck();
   if (isWhole.get() !== 0) return null;
   const has = db.prepare<[position: number], number>('SELECT 1 FROM events WHERE position = ?').pluck();
-  // An index tells how many there are, and only the rows which.
+  // The index gives the number of events, and only the rows which are missing.
   const before = db
     .prepare<[], number>(
       `SELECT position FROM events AS e NOT INDEXED WHERE position > 0
@@ -34,7 +35,7 @@ export function firstGap(db: Sqlite): Gap | null {
   return last === undefined || next === null ? null : { position: last + 1, next };
 }
 
-/** @throws AlteredEventError where an event is missing between others, in a log of a size that a start counts. */
+/** @throws AlteredEventError if an event is missing between others, in a log of a size that a start counts. */
 export function requireAllEvents(db: Sqlite): void {
   const size = db.prepare<[], number>('SELECT size FROM head').pluck().get() ?? 0;
   const gap = size > mostCounted ? null : firstGap(db);

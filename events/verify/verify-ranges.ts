@@ -14,12 +14,12 @@ import { tileChecker } from './verify-tiles.ts';
 export type RangePiece = { log: string; after: number; upTo: number };
 
 /**
- * A range of sound events: `tiles` are the roots of its full tiles, `leaves` the leaf hashes of the rest, 32 bytes
- * each; `last` is when the last of them was recorded.
+ * The result for a range of sound events: `tiles` are the roots of its full tiles, `leaves` the leaf hashes of the
+ * rest, 32 bytes each; `last` is when its last event was recorded.
  */
-export type RangeFound = { after: number; upTo: number; tiles: Uint8Array; leaves: Uint8Array; last: string };
+export type RangeResult = { after: number; upTo: number; tiles: Uint8Array; leaves: Uint8Array; last: string };
 
-/** Divides the events of a log into ranges, so many at most. */
+/** Divides the events of a log into at most `count` ranges. */
 export function rangesOf(log: string, size: number, count: number): RangePiece[] {
   const width = Math.max(1, Math.ceil(size / count / tileWidth)) * tileWidth;
   return Array.from({ length: Math.ceil(size / width) }, (_, at) => {
@@ -32,10 +32,10 @@ const chunk = 500;
 /**
  * Checks the events of a range as {@link verifyLog} does.
  *
- * @param beat is told how many more events were looked at.
- * @throws Error where one of them is not sound: which, and why, is for that to say.
+ * @param beat is called with the number of events that were checked since.
+ * @throws Error if an event is not sound; {@link verifyLog} says which, and why.
  */
-export function checkRange({ log: file, after, upTo }: RangePiece, beat: (events: number) => void): RangeFound {
+export function checkRange({ log: file, after, upTo }: RangePiece, beat: (events: number) => void): RangeResult {
   const db = openLogToRead(file, 16);
   try {
     const select = selectRows(db);
@@ -90,10 +90,10 @@ function unsound(position: number): Error {
 }
 
 /**
- * Whether ranges of sound events are a whole log together: its tiles above them and its head follow from them, and
- * nothing is behind them.
+ * Whether ranges of sound events are together a whole log: the tiles above them and the head follow from them, and
+ * nothing follows behind them.
  */
-export function makeTheLog(db: Sqlite, { size, root, recordedAt }: Head, ranges: readonly RangeFound[]): boolean {
+export function makeTheLog(db: Sqlite, { size, root, recordedAt }: Head, ranges: readonly RangeResult[]): boolean {
   const full = Math.floor(size / tileWidth);
   const checked = tileChecker(db, false, full);
   const tree: Tree = { size: 0, nodes: [] };
@@ -113,7 +113,7 @@ export function makeTheLog(db: Sqlite, { size, root, recordedAt }: Head, ranges:
   return isWhole && behind === undefined && made.equals(root) && last === recordedAt && checked.finish() === null;
 }
 
-/** Passed between threads, a Buffer becomes a Uint8Array. */
+/** Splits hashes; a Buffer that is passed between threads becomes a Uint8Array. */
 function hashesIn(bytes: Uint8Array): Buffer[] {
   const all = Buffer.from(bytes);
   return Array.from({ length: all.length / 32 }, (_, at) => all.subarray(at * 32, (at + 1) * 32));

@@ -10,10 +10,10 @@ import { isUuid7 } from '../store/ids.ts';
 import { formatOf } from '../store/log-file.ts';
 import type { Gap } from './missing.ts';
 
-/** An event as it is checked: with whether it is among the erasures. */
-export type CheckedRow = EventRow & PayloadRow & { isErasure: number };
+/** The row of an event to check, and whether the event is among the erasures. */
+type CheckedRow = EventRow & PayloadRow & { isErasure: number };
 
-/** Reads the events after a position up to another, so many at most. */
+/** Reads the events after a position up to another, at most as many as the third value. */
 export function selectRows(db: Sqlite): Statement<CheckedRow> {
   return withSegments(db).prepare<unknown[], CheckedRow>(
     `SELECT position, id, stream, version, header, ${payloadColumns},
@@ -35,21 +35,21 @@ export function rowChecker(db: Sqlite, logId: string, before: Header | null = nu
   let isErased = erased();
 
   return {
-    /** To be called before events are read. */
+    /** Must be called before events are read. */
     begin(): void {
       isErased = erased();
     },
     /**
-     * The header of a sound event, else the finding; `form` gives what is wrong with a header that is sound by itself.
+     * The header of a sound event, else the finding. `form` then checks the header against those before it.
      *
-     * @param isLeftOut whether a payload is in the bucket, and was not fetched.
+     * @param isLeftOut whether the payload is in the bucket, and was not fetched.
      */
     check(row: CheckedRow, position: number, isLeftOut: (row: CheckedRow) => boolean = () => false): Finding | Header {
       const isErasedNow: IsErased = (event) => erased()(event);
       return checkEvent(db, row, { position, logId, last, isErased, isLeftOut, isErasedNow });
     },
     form: (header: Header): Finding | null => wrongForm(header, version, newestHeader),
-    /** Goes on to the next event. */
+    /** Proceeds to the next event. */
     pass(header: Header): void {
       last = header.recordedAt;
       version = header.v;
@@ -59,12 +59,12 @@ export function rowChecker(db: Sqlite, logId: string, before: Header | null = nu
   };
 }
 
-/** The finding about an event that is not there. */
+/** The finding about a missing event. */
 export function missing({ position, next }: Gap): Finding {
   return `event ${position} is missing: the next one is at position ${next}`;
 }
 
-/** Knows the erased payloads. The events that say so are held against their commitments when their turn comes. */
+/** Knows the erased payloads. The events that declare them are checked against their commitments with all others. */
 function erasedPayloads(db: Sqlite): () => IsErased {
   const newest = db.prepare<[], number>('SELECT coalesce(max(position), 0) FROM erasures').pluck();
   const bodies = withSegments(db).prepare<[], { body: string | null }>(
@@ -85,7 +85,7 @@ function dataIn(body: string): JsonObject | null {
   }
 }
 
-/** Headers have the versions that the format of the log has, and never an earlier one again. */
+/** Headers have only versions of the log's format, and the versions never decrease. */
 function wrongForm({ position, v, batch }: Header, before: number, newest: number): Finding | null {
   const at = `event ${position}`;
   if (!(v >= 1 && v <= newest)) return `${at}: its header has version ${String(v)}, which this log has not`;
@@ -99,7 +99,7 @@ type Expected = {
   last: string;
   isErased: IsErased;
   isLeftOut: (row: CheckedRow) => boolean;
-  /** Whether a payload is erased by now, and was not when the event was read. */
+  /** Whether a payload is erased now, but was not when the event was read. */
   isErasedNow: IsErased;
 };
 
@@ -110,7 +110,7 @@ function checkEvent(
 ): Finding | Header {
   const at = `event ${position}`;
   if (row.position !== position) return missing({ position, next: row.position });
-  // Headers are ASCII, so bytes that are no valid UTF-8 cannot be read as the text that was there before.
+  // Headers are ASCII, so invalid UTF-8 cannot be read as the recorded text.
   const header = parseHeader(row.header);
   if (!header || encodeHeader(header) !== row.header) {
     return `${at}: its header is not one of canonical JSON`;

@@ -7,8 +7,8 @@ import { readIndex } from '../segments/segment-file.ts';
 import { reading, type Segment, segmentFolder, segmentName, wholeSegment } from '../segments/segments.ts';
 
 /**
- * Checks the files of the segments of a log, one in each step: they follow each other from position 1 on, and each is
- * what its row says. That their payloads are those of the events is looked at with the events.
+ * Checks the files of the segments of a log, one in each step: they follow each other from position 1 without a gap,
+ * and each is what its row says. Their payloads are checked with the events.
  */
 export function* checkSegments(db: Sqlite): Generator<number, Trouble | null> {
   const next = db.prepare<[after: number], Segment>(
@@ -25,7 +25,7 @@ export function* checkSegments(db: Sqlite): Generator<number, Trouble | null> {
         to: null,
       };
     const finding = faultOf(db, row);
-    // It may have been written anew since its row was read.
+    // The segment may have been written anew since its row was read.
     const now = finding === null ? row : next.get(first - 1);
     const again = finding === null || now?.file === row.file ? finding : now ? faultOf(db, now) : finding;
     if (again !== null) return { finding: again, from: first, to: last };
@@ -50,7 +50,7 @@ function faultOf(db: Sqlite, row: Segment): Finding | null {
       return isIts ? null : `${which} was altered: ${file} holds events ${index.first} to ${index.last}`;
     });
   } catch (error) {
-    // A thread that does not wait for the bucket leaves it to one that does.
+    // A thread that does not wait for the bucket leaves the segment to a thread that does.
     if (error instanceof SegmentOffloadedError) return null;
     if (!(error instanceof SegmentError)) throw error;
     return `${error.message}: segments/${file}`;

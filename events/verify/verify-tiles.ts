@@ -3,10 +3,10 @@ import { tileWidth } from '../proof/merkle.ts';
 import type { Finding } from '../proof/seen-heads.ts';
 
 /**
- * Fills tiles as the log did, and holds each against the stored one.
+ * Fills tiles as the log did, and compares each with the stored tile.
  *
- * @param isLive whether the last of a level may have grown. `full`: so many tiles of level 0 have been looked at
- * elsewhere.
+ * @param isLive whether the last tile of a level may have grown. `full`: the number of tiles of level 0 that were
+ * checked elsewhere.
  */
 export function tileChecker(db: Sqlite, isLive: boolean, full = 0) {
   const select = db
@@ -15,7 +15,7 @@ export function tileChecker(db: Sqlite, isLive: boolean, full = 0) {
   const open: Buffer[][] = [];
   const counts: number[] = [];
   let wrong: Finding | null = null;
-  /** The first events that are not those whose hash their tile holds. */
+  /** The first events whose hash is not the one in their tile. */
   let altered: { from: number; to: number } | null = null;
   let expected = full;
 
@@ -46,7 +46,7 @@ export function tileChecker(db: Sqlite, isLive: boolean, full = 0) {
   }
 
   function finish(): Finding | null {
-    // Level 0 is stored only when full; above it a tile grows with the tiles below.
+    // A tile of level 0 is stored only when full; a higher tile grows with the tiles below.
     open.forEach((tile, level) => {
       if (level > 0 && tile.length > 0) close(level);
     });
@@ -55,7 +55,10 @@ export function tileChecker(db: Sqlite, isLive: boolean, full = 0) {
     return wrong ?? (isRight ? null : `there are ${stored} tiles, the events make ${expected}`);
   }
 
-  /** Says which event was altered when the tree does not give the root: at its right edge no single hash is stored. */
+  /**
+   * Says which event was altered if the tree does not give the root. For the right edge of the tree no single hash is
+   * stored.
+   */
   function blame(size: number): [Finding, { from: number; to: number }] {
     const { from, to } = altered ?? { from: (counts[0] ?? 0) * tileWidth + 1, to: size };
     const which = from === to ? `event ${from}` : `one of the events ${from} to ${to}`;

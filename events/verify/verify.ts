@@ -16,17 +16,17 @@ import { missing, rowChecker, selectRows } from './verify-rows.ts';
 import { checkSegments } from './verify-segments.ts';
 import { tileChecker } from './verify-tiles.ts';
 
-/** So many events are read at a time; fewer beside a service, for each may be a megabyte. */
+/** The number of events that are read at a time; fewer beside a service, for each may be a megabyte. */
 const chunk = { alone: 500, live: 20 };
 
 /**
- * Checks a whole log by itself: the file's own structure, positions, versions, times, that every header is canonical
- * and agrees with its row, every commitment, every tile and the head.
+ * Checks a whole log by itself: the structure of the file, positions, versions, times, every header, which must be
+ * canonical and agree with its row, every commitment, every tile and the head.
  *
- * Call it inside a read transaction where a server may be writing.
+ * Call it inside a read transaction if a server may be writing.
  *
  * @param look is shown the header of each event that is sound.
- * @returns null when the log is sound.
+ * @returns null if the log is sound.
  */
 export function verifyLog(
   db: Sqlite,
@@ -54,7 +54,7 @@ export function verifyLog(
   );
 }
 
-/** The part of {@link verifyLog} that is not about each event by itself: those are checked in ranges. */
+/** The part of {@link verifyLog} beside the single events, which are then checked in ranges. */
 export function verifyBesideEvents(db: Sqlite): Finding | null {
   if (!isLog(db)) return 'log.db is empty';
   return (
@@ -68,20 +68,20 @@ export function verifyBesideEvents(db: Sqlite): Finding | null {
 }
 
 /**
- * The same in steps, beside a service that goes on writing and for as long as it takes. Each step is a read of its own;
- * it gives the position that was reached. SQLite's own check takes too long at a time: instead, each event is looked
- * for where the index of streams has it.
+ * Checks a log in steps, beside a service that keeps writing, for as long as it takes. Each step is a separate read,
+ * and gives the position that was reached. SQLite's own check would block too long: instead, each event is looked up in
+ * the index of streams.
  *
- * @param head that of the log as it was read before: what is behind it is left alone.
+ * @param head the head of the log as it was read before: later events are not checked.
  * @param look is shown the header of each event that is sound.
- * @param seen heads that the log once had, smallest first: they tell between which of them it was altered first.
+ * @param seen heads that the log once had, smallest first: they narrow down which event was altered first.
  */
 export function* verifyInSteps(
   db: Sqlite,
   head: Head,
   { seen, look }: { seen: readonly SeenHead[]; look: (header: Header) => void },
 ): Generator<number, Trouble | null> {
-  // First, for it is found at once: events follow in the order of their positions.
+  // First, for a gap is found at once; the events are checked in the order of their positions.
   const gap = firstGap(db);
   if (gap) return { finding: missing(gap), from: gap.position, to: gap.position };
   yield 0;
@@ -96,13 +96,13 @@ function findingIn(steps: Generator<number, Trouble | null>): Finding | null {
   for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value?.finding ?? null;
 }
 
-/** SQLite's own check, which also proves that the indexes say what the tables say. */
+/** SQLite's own check, which also proves that the indexes agree with the tables. */
 function checkStructure(db: Sqlite): Finding | null {
   const answer = db.pragma('integrity_check(1)', { simple: true });
   return answer === 'ok' ? null : `log.db is damaged: ${String(answer)}`;
 }
 
-/** Every row about an erasure must be of an event that is one; the reverse is looked for with the events. */
+/** Every row about an erasure must belong to an event that is an erasure; the reverse is checked with the events. */
 function checkErasures(db: Sqlite): Finding | null {
   const rows = db
     .prepare<[], { position: number; header: string | null }>(
@@ -113,7 +113,7 @@ function checkErasures(db: Sqlite): Finding | null {
   return wrong ? `event ${wrong.position} is among the erasures, and erased nothing` : null;
 }
 
-/** @param seen given where the log is being written: then what is behind the head is left alone. */
+/** @param seen given if the log is being written; then events behind the head are not checked. */
 function* checkEvents(
   db: Sqlite,
   { size, root, log: logId, recordedAt }: Head,
@@ -128,7 +128,7 @@ function* checkEvents(
   const checker = rowChecker(db, logId);
   const heads = compareHeads(tree, seen ?? []);
   const upTo = isLive ? size : Number.MAX_SAFE_INTEGER;
-  // To begin a transaction takes longer than to look up an event.
+  // One transaction for many look-ups, for beginning one takes longer than a look-up.
   const read = db.transaction(() =>
     select.all(tree.size, upTo, atOnce).map((row) => ({ row, isInPlace: isPlaced(row) })),
   );
@@ -161,7 +161,7 @@ function* checkEvents(
   return heads.contradiction();
 }
 
-/** Finds out whether the index of streams has an event, as the next version of its stream. */
+/** Checks whether the index of streams has an event as the next version of its stream. */
 function placeChecker(db: Sqlite): (row: EventRow) => boolean {
   const select = db
     .prepare<[stream: string, version: number], number>(
@@ -174,7 +174,10 @@ function placeChecker(db: Sqlite): (row: EventRow) => boolean {
   };
 }
 
-/** Each stream has the versions 1, 2, 3 … in this order; read from the index, which SQLite has just checked. */
+/**
+ * Each stream must have the versions 1, 2, 3 … in this order; they are read from the index, which SQLite has just
+ * checked.
+ */
 function checkVersions(db: Sqlite): Finding | null {
   const row = db
     .prepare<[], Omit<EventRow, 'id' | 'header'>>(
@@ -191,14 +194,14 @@ function misplaced({ position, version, stream }: Omit<EventRow, 'id' | 'header'
   return `event ${position} is version ${version} of ${stream}, which is not the next one there`;
 }
 
-/** Each event was seen with its payload, or without one that was erased: what is left is a payload of no event. */
+/** Finds payloads without an event. Each event was checked with its payload, or without an erased one. */
 function checkCounts(db: Sqlite): Finding | null {
   const extra = db.prepare('SELECT position FROM payloads WHERE position < 1 OR position > (SELECT size FROM head)');
   const position = extra.pluck().get();
   return position === undefined ? null : `there is a payload of event ${position}, which there is not`;
 }
 
-/** The guards against honest mistakes must be the ones the log was made with. */
+/** The tables and the guards must be those that the log was made with. */
 function checkTriggers(db: Sqlite): Finding | null {
   const isSame = isDeepStrictEqual(withoutMark(db, schemaOf(db)), expectedSchema(formatOf(db)));
   return isSame ? null : 'the tables or triggers of log.db are not those of an Annals log';

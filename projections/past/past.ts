@@ -24,126 +24,135 @@ import {
 } from '../query/where.ts';
 import { intact } from '../tables/damage.ts';
 import { viewAtBound } from '../tables/past-tables.ts';
-import { inTexts } from '../tables/places.ts';
 import type { Tables } from '../tables/tables.ts';
-import type { CopyRoom } from './snapshot-budget.ts';
-import type { Lease } from './snapshot-store.ts';
-import { openSnapshots, type SnapshotLimits } from './snapshots.ts';
+import { inTexts } from '../tables/value-locations.ts';
+import type { SnapshotBudget } from './snapshot-budget.ts';
+import type { SnapshotLease } from './snapshot-store.ts';
+import { openSnapshots, type SnapshotLimits, type Snapshots } from './snapshots.ts';
 
 export type Past = ReturnType<typeof openPast>;
 
-/** A request for those of the documents with these ids that met a condition. */
+/** A request for the documents with these ids that met a condition. */
 export type SomeRequest = { ids: readonly string[]; where: Where | null; only: Members };
 
+/** The copies of tables, and the position at which they are read. */
+type Moment = { snapshots: Snapshots; position: number };
+
 /**
- * Reads documents as they stood at a position. Conditions name the tables of today, and are asked of those of then.
+ * Reads documents as they stood at a position. Conditions are compiled for today's tables and run on the copies.
  *
- * @param room that of this thread for copies of tables; by default one of its own.
+ * @param budget the memory of this thread for copies of tables; by default this reader has its own.
  */
-export function openPast(path: string, limits?: SnapshotLimits, room?: CopyRoom) {
-  const snapshots = openSnapshots(path, limits, room);
+export function openPast(path: string, limits?: SnapshotLimits, budget?: SnapshotBudget) {
+  const snapshots = openSnapshots(path, limits, budget);
+  return {
+    /** Whether a document was there and met a condition. Nothing is copied, whatever the condition goes through. */
+    matches: (position: number, tables: Tables, { id, where }: { id: string; where: Where }): Promise<boolean> =>
+      onTables({ snapshots, position }, [], ({ prepare }) => matchedAt(prepare, tables, where)(position, id)),
+    /** The documents of a request that were there and met its condition, by id, whole or some members. */
+    some: (position: number, tables: Tables, request: SomeRequest): Promise<Map<string, string>> =>
+      someOf({ snapshots, position }, tables, request),
+    /** A page of the documents that met a condition, and how many did. */
+    list: (position: number, tables: Tables, request: ListRequest): Promise<Page> =>
+      listOf({ snapshots, position }, tables, request),
+    /** How many documents met a condition. */
+    count: (position: number, tables: Tables, where: Where | null): Promise<number> =>
+      countOf({ snapshots, position }, tables, where),
+    /** A `join`, as {@link openJoin} gives today's, but with all documents that pointed at these. */
+    sources: (position: number, join: JoinField, request: SourcesRequest): Promise<Sources> =>
+      sourcesOf({ snapshots, position }, join, request),
+    /** Groups of the documents that were there and met a condition. */
+    groups: (position: number, tables: Tables, request: GroupRequest): Promise<Groups> =>
+      groupsAt({ snapshots, position }, tables, request),
+    close: snapshots.close,
+  };
+}
 
-  /**
-   * Runs a query on tables as they stood; those that are `read` from end to end are copied, and so are those of its
-   * hops.
-   */
-  async function on<T>(position: number, read: readonly Tables[], query: (lease: Lease) => T): Promise<T> {
-    const lease = await snapshots.hold(position, read);
-    try {
-      return query(lease);
-    } finally {
-      lease.release();
-    }
+/** The documents that a `join` is asked for, and the condition on the documents that pointed at them. */
+type SourcesRequest = { ids: readonly string[]; where: Where | null };
+
+/**
+ * Runs a query on tables as they stood. Tables that are `read` from end to end are copied, and so are the tables that
+ * its conditions go through.
+ */
+async function onTables<T>(
+  { snapshots, position }: Moment,
+  read: readonly Tables[],
+  query: (lease: SnapshotLease) => T,
+): Promise<T> {
+  const lease = await snapshots.hold(position, read);
+  try {
+    return query(lease);
+  } finally {
+    lease.release();
   }
+}
 
-  /**
-   * Whether a document was there and met a condition. Nothing is copied for it, whatever the condition goes through.
-   */
-  function matches(position: number, tables: Tables, id: string, where: Where): Promise<boolean> {
-    return on(position, [], ({ prepare }) => matchedAt(prepare, tables, where)(position, id));
-  }
+function someOf(moment: Moment, tables: Tables, { ids, where, only }: SomeRequest): Promise<Map<string, string>> {
+  return onTables(moment, relatedIn(where), ({ prepare, tablesFor }) => {
+    const condition = where ? conditionOn(tables, tablesFor, where) : everything;
+    const then = tablesFor(tables);
+    const select = prepare<string | null>(
+      `SELECT ${inTexts(then, 'd', docOf(then, only))} FROM ${then.documents} AS d
+       WHERE d.id IN (SELECT value FROM json_each(?)) AND ${condition.text}`,
+    );
+    const found = select.all(JSON.stringify(ids), ...condition.values);
+    const texts = found.map((text) => intact(text, tables.pastTexts, 'a document'));
+    return new Map(texts.map((text) => [idIn(text), text]));
+  });
+}
 
-  /** Those of the documents that were there and met a condition, by id, whole or some members. */
-  function some(position: number, tables: Tables, { ids, where, only }: SomeRequest): Promise<Map<string, string>> {
-    return on(position, where ? relatedIn(where) : [], ({ prepare, tablesFor }) => {
-      const condition = where ? conditionOn(tables, tablesFor, where) : everything;
-      const then = tablesFor(tables);
-      const select = prepare<string | null>(
-        `SELECT ${inTexts(then, 'd', docOf(then, only))} FROM ${then.documents} AS d
-         WHERE d.id IN (SELECT value FROM json_each(?)) AND ${condition.text}`,
-      );
-      const found = select.all(JSON.stringify(ids), ...condition.values);
-      const texts = found.map((text) => intact(text, tables.pastTexts, 'a document'));
-      return new Map(texts.map((text) => [idIn(text), text]));
-    });
-  }
+function listOf(moment: Moment, tables: Tables, request: ListRequest): Promise<Page> {
+  const { where, sort } = request;
+  const read = [tables, ...relatedIn(where), ...sort.flatMap(({ steps }) => relatedOf(steps))];
+  return onTables(moment, read, (lease) => {
+    const { prepare, tablesFor } = lease;
+    const onCopies: ListRequest = {
+      ...request,
+      where: where && withTables(where, tablesFor),
+      sort: pathsWithTables(sort, tablesFor),
+    };
+    const total = totalsIn(lease, tables, where);
+    return lease.together(() => pageOf(tablesFor(tables), onCopies, { prepare, total, factors: measured }));
+  });
+}
 
-  /** A page of the documents that met a condition, and how many did. */
-  function list(position: number, tables: Tables, request: ListRequest): Promise<Page> {
-    const { where, sort } = request;
-    const read = [tables, ...(where ? relatedIn(where) : []), ...sort.flatMap(({ steps }) => relatedOf(steps))];
-    return on(position, read, (lease) => {
-      const { prepare, tablesFor } = lease;
-      const asked: ListRequest = {
-        ...request,
-        where: where && withTables(where, tablesFor),
-        sort: pathsWithTables(sort, tablesFor),
-      };
-      const total = totalsIn(lease, tables, where);
-      return lease.together(() => pageOf(tablesFor(tables), asked, { prepare, total, factors: measured }));
-    });
-  }
+function countOf(moment: Moment, tables: Tables, where: Where | null): Promise<number> {
+  return onTables(moment, [tables, ...relatedIn(where)], (lease) => {
+    const total = totalsIn(lease, tables, where);
+    return lease.together(() => total(where ? conditionOn(tables, lease.tablesFor, where) : everything));
+  });
+}
 
-  /** How many documents met a condition. */
-  function count(position: number, tables: Tables, where: Where | null): Promise<number> {
-    return on(position, [tables, ...(where ? relatedIn(where) : [])], (lease) => {
-      const total = totalsIn(lease, tables, where);
-      return lease.together(() => total(where ? conditionOn(tables, lease.tablesFor, where) : everything));
-    });
-  }
+function sourcesOf(moment: Moment, join: JoinField, { ids, where }: SourcesRequest): Promise<Sources> {
+  const { tables } = join;
+  const read = [...(readsDocuments(join, where) ? [tables] : []), ...relatedIn(where)];
+  return onTables(moment, read, ({ prepare, tablesFor }) => {
+    const then: JoinField = { ...join, tables: tablesFor(tables) };
+    const request = { ids, where: where && withTables(where, tablesFor) };
+    const { text, values } = compileAll(then, request, (target, source) => `json_array(${target}, ${source})`);
+    const rows = prepare<string>(text).all(...values);
+    return sourcesIn(rows.map((row) => JSON.parse(row)));
+  });
+}
 
-  /** A `join`, as {@link openJoin} has those of today, but with all that pointed at the documents. */
-  function sources(position: number, join: JoinField, ids: readonly string[], where: Where | null): Promise<Sources> {
-    const { tables } = join;
-    const read = [...(readsDocuments(join, where) ? [tables] : []), ...(where ? relatedIn(where) : [])];
-    return on(position, read, ({ prepare, tablesFor }) => {
-      const then: JoinField = { ...join, tables: tablesFor(tables) };
-      const condition = where && withTables(where, tablesFor);
-      const { text, values } = compileAll(
-        then,
-        { ids, where: condition },
-        (target, source) => `json_array(${target}, ${source})`,
-      );
-      const rows = prepare<string>(text).all(...values);
-      return sourcesIn(rows.map((row) => JSON.parse(row)));
-    });
-  }
-
-  /** Groups of the documents that were there and met a condition. */
-  function groups(position: number, tables: Tables, request: GroupRequest): Promise<Groups> {
-    const { where, keys, measures } = request;
-    const read = [
-      tables,
-      ...(where ? relatedIn(where) : []),
-      ...[...keys, ...measures].flatMap(({ steps }) => relatedOf(steps)),
-    ];
-    return on(position, read, ({ prepare, tablesFor }) => {
-      const asked: GroupRequest = {
-        ...request,
-        where: where && withTables(where, tablesFor),
-        keys: pathsWithTables(keys, tablesFor),
-        measures: pathsWithTables(measures, tablesFor),
-      };
-      return groupsOf(tablesFor(tables), asked, prepare);
-    });
-  }
-
-  return { matches, some, list, count, groups, sources, close: snapshots.close };
+function groupsAt(moment: Moment, tables: Tables, request: GroupRequest): Promise<Groups> {
+  const { where, keys, measures } = request;
+  const read = [tables, ...relatedIn(where), ...[...keys, ...measures].flatMap(({ steps }) => relatedOf(steps))];
+  return onTables(moment, read, ({ prepare, tablesFor }) => {
+    const onCopies: GroupRequest = {
+      ...request,
+      where: where && withTables(where, tablesFor),
+      keys: pathsWithTables(keys, tablesFor),
+      measures: pathsWithTables(measures, tablesFor),
+    };
+    return groupsOf(tablesFor(tables), onCopies, prepare);
+  });
 }
 
 /**
- * Says whether a document was there at a position and met a condition: by look-ups alone, with one statement for all
- * positions.
+ * Prepares the question whether a document was there at a position and met a condition. One statement, which only looks
+ * rows up, serves all positions.
  */
 export function matchedAt(prepare: Prepare, tables: Tables, where: Where): (position: number, id: string) => boolean {
   const then = viewAtBound(tables);
@@ -152,8 +161,12 @@ export function matchedAt(prepare: Prepare, tables: Tables, where: Where): (posi
   return (position, id) => select.get(...condition.values, { position, id }) !== undefined;
 }
 
-/** Counts documents as of then, each condition once. */
-function totalsIn(lease: Lease, tables: Tables, where: Where | null): (condition: Sql, most?: number) => number {
+/** Counts the documents of a lease, each condition once. */
+function totalsIn(
+  lease: SnapshotLease,
+  tables: Tables,
+  where: Where | null,
+): (condition: Sql, most?: number) => number {
   const { prepare, tablesFor } = lease;
   const then = tablesFor(tables);
   const totals = where && asksToday(where) ? lease.totalsOfToday() : lease.totals;
@@ -168,12 +181,13 @@ function totalsIn(lease: Lease, tables: Tables, where: Where | null): (condition
   };
 }
 
-function conditionOn(tables: Tables, tablesFor: Lease['tablesFor'], where: Where): Sql {
+function conditionOn(tables: Tables, tablesFor: SnapshotLease['tablesFor'], where: Where): Sql {
   return compileWhere(withTables(where, tablesFor), { tables: tablesFor(tables), alias: 'd' });
 }
 
-/** The tables that a condition goes through as of then. */
-function relatedIn(where: Where): Tables[] {
+/** The tables that a condition goes through. */
+function relatedIn(where: Where | null): Tables[] {
+  if (where === null) return [];
   if ('and' in where) return where.and.flatMap(relatedIn);
   if ('or' in where) return where.or.flatMap(relatedIn);
   return 'today' in where || 'search' in where ? [] : relatedOf(where.steps);
@@ -182,7 +196,7 @@ function relatedIn(where: Where): Tables[] {
 function relatedOf(steps: SortKey['steps']): Tables[] {
   return steps.flatMap((step) => {
     if (step.kind !== 'related') return [];
-    return [step.tables, ...(step.filter ? relatedIn(step.filter) : [])];
+    return [step.tables, ...relatedIn(step.filter)];
   });
 }
 

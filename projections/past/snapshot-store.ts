@@ -5,16 +5,16 @@ import { createCache } from '../tables/cache.ts';
 import { type copyAsOf, viewAsOf } from '../tables/past-tables.ts';
 import type { Tables } from '../tables/tables.ts';
 
-/** The means of a query as of a position, for as long as they are held. */
-export type Lease = {
+/** The tables as of a position, lent to a query. */
+export type SnapshotLease = {
   prepare: Prepare;
-  /** Runs queries that all see the same moment of today. */
+  /** Runs queries that all see one state of today's tables. */
   together: <T>(queries: () => T) => T;
-  /** The tables as they stood: a copy with indexes, or where that would be too large, a query. */
+  /** The tables as they stood: a copy with indexes, or a query if a copy would be too large. */
   tablesFor: (tables: Tables) => Tables;
   /** How many rows a copy has; null for tables that are not copied. */
   rowsOf: (tables: Tables) => number | null;
-  /** Totals that cannot change any more, but for an erasure. */
+  /** Totals that only an erasure can change. */
   totals: Totals;
   /** Totals that a write may change. */
   totalsOfToday: () => Totals;
@@ -23,26 +23,24 @@ export type Lease = {
 
 type Totals = ReturnType<typeof createCache<number>>;
 
-/**
- * A copy that is there; `rows` is null where there was no room for it. `indexes` are those that it does not have yet.
- */
+/** A copy of a table; `rows` is null if there was no memory for it. `indexes`: those that it does not have yet. */
 export type Snapshot = {
   name: string;
   copy: ReturnType<typeof copyAsOf>;
   rows: number | null;
   users: number;
-  /** When it was asked for last, by `performance.now()`. */
+  /** The time of the last request for it, by `performance.now()`. */
   usedAt: number;
   indexes: ReturnType<typeof copyAsOf>['indexes'];
-  /** It was asked for again. */
+  /** Whether it was requested again. */
   isWanted?: boolean;
 };
 
-/** A connection with copies, given up as a whole: then nothing of them is left in memory. */
+/** A connection with copies. It is given up as a whole: then nothing of its copies is left in memory. */
 export type Store = {
   db: Sqlite;
   prepare: Prepare;
-  /** In the order of their last use. */
+  /** The copies in the order of their last use. */
   snapshots: Map<string, Snapshot>;
   building: Map<string, Promise<Snapshot>>;
   totals: Totals;
@@ -73,13 +71,13 @@ export function openStore(path: string): Store {
 }
 
 /** Lends a store to a query; `release` gives it back. */
-export function leaseOf(held: Store, position: number, snapshots: ReadonlyMap<string, Snapshot>): Lease {
-  const { prepare, totals } = held;
+export function leaseOf(store: Store, position: number, snapshots: ReadonlyMap<string, Snapshot>): SnapshotLease {
+  const { prepare, totals } = store;
   const rowsOf = ({ key }: Tables) => snapshots.get(key)?.rows ?? null;
   const views = new Map<string, Tables>();
   return {
     prepare,
-    together: (queries) => held.db.transaction(queries)(),
+    together: (queries) => store.db.transaction(queries)(),
     totals,
     rowsOf,
     tablesFor(tables) {
@@ -91,34 +89,34 @@ export function leaseOf(held: Store, position: number, snapshots: ReadonlyMap<st
     },
     totalsOfToday() {
       const version = prepare('PRAGMA data_version').get();
-      if (held.today.version !== version) held.today.totals.clear();
-      held.today.version = version;
-      return held.today.totals;
+      if (store.today.version !== version) store.today.totals.clear();
+      store.today.version = version;
+      return store.today.totals;
     },
-    release: () => release(held, snapshots),
+    release: () => release(store, snapshots),
   };
 }
 
 const maxRemembered = 1000;
 
-/** Remembers that there is no room for a copy. */
-export function remember(held: Store, snapshot: Snapshot): void {
-  if (held.snapshots.size >= maxRemembered) held.snapshots.clear();
-  held.snapshots.set(snapshot.name, snapshot);
+/** Remembers that there is no memory for a copy. */
+export function remember(store: Store, snapshot: Snapshot): void {
+  if (store.snapshots.size >= maxRemembered) store.snapshots.clear();
+  store.snapshots.set(snapshot.name, snapshot);
 }
 
 /** Gives back a store, which closes when it is over and the last user leaves. */
-export function release(held: Store, snapshots: ReadonlyMap<string, Snapshot>): void {
+export function release(store: Store, snapshots: ReadonlyMap<string, Snapshot>): void {
   for (const snapshot of snapshots.values()) snapshot.users -= 1;
-  held.users -= 1;
-  if (held.isOver && held.users === 0) held.db.close();
+  store.users -= 1;
+  if (store.isOver && store.users === 0) store.db.close();
 }
 
-/** Lets no query begin on a store any more; those that run on it end on it. */
-export function end(held: Store): void {
-  if (held.isOver) return;
-  held.isOver = true;
-  if (held.users === 0) held.db.close();
+/** Lets no query begin on a store any more; running queries end on it. */
+export function end(store: Store): void {
+  if (store.isOver) return;
+  store.isOver = true;
+  if (store.users === 0) store.db.close();
 }
 
 /** How many erasures the read file has had. */

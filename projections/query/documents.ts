@@ -2,11 +2,11 @@ import type { Current } from '../../events/facts/documents.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { intact } from '../tables/damage.ts';
 import { fold } from '../tables/fold.ts';
-import { registerGoingOn } from '../tables/interruption.ts';
+import { registerInterruption } from '../tables/interruption.ts';
 import type { Tables } from '../tables/tables.ts';
-import { type FoundRequest, pageFound } from './found.ts';
+import { pageFound, type SearchRequest } from './found.ts';
 import { type GroupRequest, groupsOf, registerGroups } from './groups.ts';
-import { type KeptOf, type KeptRow, keepsNothing, type Store } from './kept-rows.ts';
+import { type CollectionCaches, type KeptRow, keepsNothing, type ValueCache } from './kept-rows.ts';
 import {
   docOf,
   everything,
@@ -24,8 +24,11 @@ import { registerSearch } from './search.ts';
 import { openTotals } from './totals.ts';
 import { compileWhere, type Sql, type Where } from './where.ts';
 
-/** A version of a document: as it is sent, its number in the stream, and the position of the event that made it. */
-export type DocumentVersion = { text: string; version: number; position: number };
+/**
+ * A version of a document: its text as it is sent, its version in the stream, and the position of the event that made
+ * it.
+ */
+type DocumentVersion = { text: string; version: number; position: number };
 
 /** The row of a document whose text was read. */
 type StoredRow = { text: string; version: number };
@@ -34,14 +37,14 @@ function isStored(row: KeptRow | undefined): row is StoredRow {
   return row !== undefined && row.text !== null;
 }
 
-type Gone = { positions: string; upTo: number };
+type GoneQuery = { positions: string; upTo: number };
 
 type VersionRow = { version: number; position: number; doc: string | null };
 
 export type Documents = ReturnType<typeof openDocuments>;
 
-/** `factors`: for tests, whose few documents would never be many. `kept`: by default nothing is. */
-type Options = { factors?: typeof measured; kept?: KeptOf };
+/** `factors`: for tests, whose few documents would never be many. `kept`: by default nothing is kept. */
+type Options = { factors?: typeof measured; kept?: CollectionCaches };
 
 /** Reads the live documents of one collection or global. */
 export function openDocuments(db: Sqlite, tables: Tables, { factors = measured, kept = keepsNothing }: Options = {}) {
@@ -55,8 +58,8 @@ export function openDocuments(db: Sqlite, tables: Tables, { factors = measured, 
   };
 }
 
-function openById(db: Sqlite, { documents, texts }: Tables, rows: Store<KeptRow>) {
-  // Not joined: SQLite plans a join anew for every value that is bound to it, which costs more than the look-up.
+function openById(db: Sqlite, { documents, texts }: Tables, rows: ValueCache<KeptRow>) {
+  // No join: SQLite plans a join anew for every value that is bound to it, which costs more than the look-up.
   const selectStored = db
     .prepare<[id: string], [version: number, text: string | null]>(
       `SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) FROM ${documents} AS d WHERE id = ?`,
@@ -64,7 +67,7 @@ function openById(db: Sqlite, { documents, texts }: Tables, rows: Store<KeptRow>
     .raw();
   const selectVersion = db.prepare<[id: string], number>(`SELECT version FROM ${documents} WHERE id = ?`).pluck();
 
-  /** The document as it is sent, and the version of its stream; null for one that does not exist. */
+  /** The document as it is sent, and the version of its stream; null if it does not exist. */
   function stored(id: string): StoredRow | null {
     const kept = rows.get(id);
     return isStored(kept) ? kept : rows.read(id, () => select(id));
@@ -84,7 +87,7 @@ function openById(db: Sqlite, { documents, texts }: Tables, rows: Store<KeptRow>
     return version === undefined ? null : { text: null, version };
   }
 
-  /** The document and the version of its stream, to decide a change on; null for one that does not exist. */
+  /** The document and the version of its stream, to decide a change on; null if it does not exist. */
   function current(id: string): Current | null {
     const found = stored(id);
     return found && { version: found.version, document: JSON.parse(found.text) };
@@ -92,14 +95,14 @@ function openById(db: Sqlite, { documents, texts }: Tables, rows: Store<KeptRow>
 
   return {
     stored,
-    /** The document as it is sent; null for one that does not exist. */
+    /** The document as it is sent; null if it does not exist. */
     text: (id: string): string | null => stored(id)?.text ?? null,
     current,
     exists,
   };
 }
 
-function openByCondition(tables: Tables, prepare: Prepare, rows: Store<KeptRow>) {
+function openByCondition(tables: Tables, prepare: Prepare, rows: ValueCache<KeptRow>) {
   const { documents, texts } = tables;
 
   /** Whether a document exists and meets a condition. */
@@ -109,14 +112,17 @@ function openByCondition(tables: Tables, prepare: Prepare, rows: Store<KeptRow>)
     return select.get(id, ...condition.values) !== undefined;
   }
 
-  /** The id of a document that meets a condition; null when none does. */
+  /** The id of a document that meets a condition; null if no document does. */
   function find(where: Where): string | null {
     const condition = compileWhere(where, { tables, alias: 'd' });
     const select = prepare<string>(`SELECT d.id FROM ${documents} AS d WHERE ${condition.text} LIMIT 1`);
     return select.get(...condition.values) ?? null;
   }
 
-  /** Those of the documents that exist and meet a condition, by id, whole or some members: one query, however many. */
+  /**
+   * The documents with these ids that exist and meet a condition, by id, whole or some members. One query, however
+   * many.
+   */
   function some(ids: readonly string[], where: Where | null, only: Members = null): Map<string, string> {
     if (where !== null || only !== null) return select(ids, where, only);
     const kept = new Map<string, string>();
@@ -148,8 +154,8 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
     `SELECT version, valid_from AS position, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc
      FROM ${documents} AS d WHERE id = ? AND valid_from <= ?`,
   );
-  // The first that held past a position is the only one that can have held at it. Bare values would be planned anew: 11
-  // µs.
+  // The first version that ended after a position is the only one that can have held at it. Bare values would be
+  // planned anew, in 11 µs.
   const selectPastAt = db.prepare<[id: string, position: number], VersionRow>(
     `SELECT version, valid_from AS position, (SELECT doc FROM ${pastTexts} WHERE valid_from = v.valid_from) AS doc
      FROM ${versions} AS v WHERE id = (SELECT ?) AND valid_to > (SELECT ?) ORDER BY valid_to LIMIT 1`,
@@ -161,7 +167,7 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
     .pluck();
   const selectNewestChange = db.prepare<[], number | null>(`SELECT max(valid_to) FROM ${versions}`).pluck();
 
-  const selectGone = db.prepare<[Gone], { id: string; until: number; version: number }>(
+  const selectGone = db.prepare<[GoneQuery], { id: string; until: number; version: number }>(
     `SELECT id, valid_to AS until, version FROM ${versions} AS v WHERE valid_to IN (SELECT value FROM json_each(@positions))
      AND NOT EXISTS (SELECT 1 FROM ${documents} WHERE id = v.id AND valid_from <= @upTo)
      AND NOT EXISTS (SELECT 1 FROM ${versions} AS later WHERE later.id = v.id AND later.valid_to > v.valid_to
@@ -169,7 +175,7 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
      ORDER BY valid_to`,
   );
 
-  /** The document as it was when the log had come to a position; null when it did not exist then. */
+  /** The document as it was at a position of the log; null if it did not exist then. */
   function asOf(id: string, position: number): DocumentVersion | null {
     const row = selectLiveAt.get(id, position) ?? selectPastAt.get(id, position);
     if (!row || row.position > position) return null;
@@ -179,7 +185,7 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
   return {
     asOf,
     /**
-     * The documents that ended at one of these positions and did not come back up to another, with their last versions
+     * The documents that ended at one of these positions and did not come back up to `upTo`, with their last versions
      * until then, in the order of their ends.
      */
     goneAt: (positions: readonly number[], upTo: number) =>
@@ -187,17 +193,17 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
     /** The position of the newest event that changed or deleted a document; 0 before the first. */
     newestChange: (): number => selectNewestChange.get() ?? 0,
     /**
-     * The position of the newest event that made, changed or deleted a document that was not erased since; 0 before the
+     * The position of the newest event that made, changed or deleted a document, without erased documents; 0 before the
      * first.
      */
     lastWrite: (): number => selectLastWrite.get() ?? 0,
   };
 }
 
-/** Gives pages of documents, and counts them. */
-type Listing = { prepare: Prepare; factors: typeof measured; pages: Store<Page> };
+/** The means by which pages of documents are read and kept. */
+type ListParts = { prepare: Prepare; factors: typeof measured; pages: ValueCache<Page> };
 
-function openLists(db: Sqlite, tables: Tables, { prepare, factors, pages }: Listing) {
+function openLists(db: Sqlite, tables: Tables, { prepare, factors, pages }: ListParts) {
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');
   const totals = openTotals(db, tables, prepare);
@@ -226,8 +232,8 @@ function openLists(db: Sqlite, tables: Tables, { prepare, factors, pages }: List
       if (key === null) return page(request);
       return pages.get(key) ?? (pages.read(key, () => page(request)) as Page);
     },
-    /** A page of what a search finds by the index of words, the newest first. */
-    found: (request: FoundRequest): Page => together(() => pageFound(tables, request, prepare)),
+    /** A page of the documents that a search finds by the index of words, the newest first. */
+    found: (request: SearchRequest): Page => together(() => pageFound(tables, request, prepare)),
     /** How many documents meet a condition. */
     count: (where: Where | null): number =>
       together(() =>
@@ -237,12 +243,12 @@ function openLists(db: Sqlite, tables: Tables, { prepare, factors, pages }: List
 }
 
 /**
- * Registers the functions that queries call in SQL: `fold`, text as it is compared without regard to case, and those of
- * searches and groups.
+ * Registers the functions that queries call in SQL: `fold`, which gives a text as it is compared without regard to
+ * case, and the functions of searches and groups.
  */
 export function registerFunctions(db: Sqlite): void {
   registerSearch(db);
   registerGroups(db);
-  registerGoingOn(db);
+  registerInterruption(db);
   db.function('fold', { deterministic: true }, (value) => (typeof value === 'string' ? fold(value) : value));
 }

@@ -1,7 +1,7 @@
 import type { Sqlite } from '../../storage/sqlite.ts';
-import { goOn, whileMayGoOn } from '../tables/interruption.ts';
-import { eachOf, valueAt } from '../tables/places.ts';
+import { interruptibleScan, requireUninterrupted } from '../tables/interruption.ts';
 import type { Tables } from '../tables/tables.ts';
+import { eachOf, valueAt } from '../tables/value-locations.ts';
 import type { Prepare } from './lists.ts';
 import {
   advance,
@@ -16,11 +16,11 @@ import {
   type Where,
 } from './where.ts';
 
-/** The characters of a time that tell its year, month or day, in UTC. */
+/** The number of characters of a time up to its year, month or day, in UTC. */
 const lengths = { year: 4, month: 7, day: 10 } as const;
 export type TimePart = keyof typeof lengths;
 
-/** A path whose values documents are grouped by; of a time perhaps a part only. */
+/** A path by whose values documents are grouped; of a time, `part` alone may count. */
 export type GroupKey = { steps: readonly Step[]; leaf: Leaf; part: TimePart | null };
 
 export const measureKinds = ['sum', 'min', 'max', 'avg'] as const;
@@ -29,14 +29,14 @@ export type MeasureKind = (typeof measureKinds)[number];
 /** A figure of each group. */
 export type Measure = { kind: MeasureKind; steps: readonly Step[]; leaf: Leaf };
 
-/** The order of groups: a key or a measure, by its index, or how many there are. */
+/** A term of the order of groups: a key or a measure, by its index, or the number of documents. */
 export type GroupOrder =
   | { by: 'key' | 'measure'; index: number; isDescending: boolean }
   | { by: 'count'; isDescending: boolean };
 
 /**
- * `ids`: only these documents; null for all that meet `where`. `patience`: the milliseconds that it may take where
- * lists are combined; by default five seconds.
+ * A request for groups. `ids`: only these documents; null for all that meet `where`. `patience`: the milliseconds that
+ * it may take if lists are combined; by default five seconds.
  */
 export type GroupRequest = {
   where: Where | null;
@@ -49,18 +49,18 @@ export type GroupRequest = {
 };
 
 /** A group: its keys and measures in the order of the request, as they are stored. */
-export type Group = { keys: Bound[]; count: number; measures: (number | string | null)[] };
+type Group = { keys: Bound[]; count: number; measures: (number | string | null)[] };
 
-/** The first groups, and how many there are in all. */
+/** The first groups, and the number of all groups. */
 export type Groups = { groups: Group[]; total: number };
 
-/** In milliseconds: nothing else is answered by the thread meanwhile. */
+/** In milliseconds, in which the thread answers nothing else. */
 const usualPatience = 5000;
-/** Many documents may take longer than a few. */
+/** In milliseconds: many documents may take longer than a few. */
 const patienceOfDocument = 1;
 const rowsPerLook = 64;
 
-/** Thrown where the lists of documents have so many combinations of items that they are not grouped in time. */
+/** Thrown if the lists of documents have too many combinations of items to be grouped in time. */
 export class TooManyCombinationsError extends Error {
   override name = 'TooManyCombinationsError';
 
@@ -69,11 +69,11 @@ export class TooManyCombinationsError extends Error {
   }
 }
 
-/** When the query that runs must have ended, by `performance.now()`: a thread runs one at a time. */
+/** The time at which the running query must have ended, by `performance.now()`. A thread runs one query at a time. */
 let deadline = Number.POSITIVE_INFINITY;
 
 /**
- * Registers `in_time`, which is asked about each combination of the items of a document, first the key of that
+ * Registers `in_time`, which queries call with each combination of the items of a document, after the key of the
  * document: it is true, or throws {@link TooManyCombinationsError}.
  */
 export function registerGroups(db: Sqlite): void {
@@ -84,7 +84,7 @@ export function registerGroups(db: Sqlite): void {
     last = document;
     rows += 1;
     if (rows % rowsPerLook > 0) return 1;
-    goOn();
+    requireUninterrupted();
     if (performance.now() > deadline) throw new TooManyCombinationsError();
     return 1;
   });
@@ -100,18 +100,18 @@ function inTime<T>(milliseconds: number, run: () => T): T {
 }
 
 /**
- * Groups documents. A document stands once in the group of each item of a list, and in the group of null where a path
- * leads to no value. Without keys, all documents are one group.
+ * Groups documents. A document is once in the group of each item of a list, and in the group of null if a path leads to
+ * no value. Without keys, all documents are one group.
  *
  * @throws TooManyCombinationsError
  */
 export function groupsOf(tables: Tables, request: GroupRequest, prepare: Prepare): Groups {
   const { where, ids, keys, measures, order, limit } = request;
   const from = openFrom(tables);
-  const grouped = keys.map((key) => from.expressionOf(key));
+  const grouped = keys.map((key) => expressionOf(from, key));
   const measured = measures.map(
     (measure) =>
-      `${measure.kind}(${from.expressionOf({ ...measure, part: null })}${measure.kind === 'sum' ? ' * 1.0' : ''})`,
+      `${measure.kind}(${expressionOf(from, { ...measure, part: null })}${measure.kind === 'sum' ? ' * 1.0' : ''})`,
   );
   const condition = where ? compileWhere(where, { tables, alias: 'd' }) : { text: '1', values: [] };
   const among = ids ? ' AND d.id IN (SELECT value FROM json_each(?))' : '';
@@ -122,13 +122,18 @@ export function groupsOf(tables: Tables, request: GroupRequest, prepare: Prepare
     'count(*) OVER () AS total',
   ];
   const by = keys.length > 0 ? ` GROUP BY ${grouped.map((_, index) => `k${index}`).join(', ')}` : '';
-  const bound = from.boundOf(keys.length + measures.length);
-  const rows = `SELECT ${columns.join(', ')} FROM ${from.text()} WHERE ${whileMayGoOn(tables, 'd')}${condition.text}${among}${bound}${by}`;
+  const bound = boundOf(from, keys.length + measures.length);
+  const rows = `SELECT ${columns.join(', ')} FROM ${fromText(from)} WHERE ${interruptibleScan(tables, 'd')}${condition.text}${among}${bound}${by}`;
   const shown = [...grouped.map((_, index) => `k${index}`), 'n', ...measured.map((_, index) => `m${index}`), 'total'];
   const select = prepare<string>(
     `SELECT json_array(${shown.join(', ')}) FROM (${rows}) ORDER BY ${orderOf(order, keys)} LIMIT ?`,
   );
-  const values = [...from.values(), ...condition.values, ...(ids ? [JSON.stringify(ids)] : []), limit];
+  const values = [
+    ...from.joins.flatMap((join) => join.values),
+    ...condition.values,
+    ...(ids ? [JSON.stringify(ids)] : []),
+    limit,
+  ];
   const texts = inTime(request.patience ?? usualPatience, () => select.all(...values));
   const found = texts.map((row) => JSON.parse(row) as Bound[]);
   return {
@@ -141,7 +146,10 @@ export function groupsOf(tables: Tables, request: GroupRequest, prepare: Prepare
   };
 }
 
-/** Ties are in the order of the keys, texts without regard to case first: each order is one order. */
+/**
+ * The `ORDER BY` of groups. Ties are in the order of the keys, texts first without regard to case, so every order is
+ * total.
+ */
 function orderOf(order: readonly GroupOrder[], keys: readonly GroupKey[]): string {
   const terms = order.flatMap((one) => {
     const direction = `${one.isDescending ? 'DESC' : 'ASC'} NULLS LAST`;
@@ -153,88 +161,93 @@ function orderOf(order: readonly GroupOrder[], keys: readonly GroupKey[]): strin
   return [...terms, ...ties, '1'].join(', ');
 }
 
-/** The tables that paths lead through, each joined once: paths through one list speak of the same item. */
-function openFrom(tables: Tables) {
-  const row = spotIn({ tables, alias: 'd' }, { lastAlias: 2000 });
-  const joins: { text: string; values: Bound[] }[] = [];
+/** The FROM clause of a query: the tables that paths lead through, each joined once. */
+type From = {
+  tables: Tables;
+  row: Spot;
+  joins: { text: string; values: Bound[] }[];
   /** The aliases of the items of lists. */
-  const items: string[] = [];
-  const spots = new Map<string, Spot>();
+  items: string[];
+  /** The spots by their steps: paths through one list speak of the same item. */
+  spots: Map<string, Spot>;
+  /** The expressions of the items of lists of texts, by the list. */
+  lists: Map<string, string>;
+};
 
-  function spotAt(steps: readonly Step[]): Spot {
-    const step = steps.at(-1);
-    if (!step) return row;
-    const key = JSON.stringify(
-      steps.map(({ kind, name, ...rest }) => [kind, name, 'blockTypes' in rest ? rest.blockTypes : null]),
-    );
-    const known = spots.get(key);
-    if (known) return known;
-    const made = enter(step, advance(spotAt(steps.slice(0, -1)), [step]));
-    spots.set(key, made);
-    return made;
+function openFrom(tables: Tables): From {
+  const row = spotIn({ tables, alias: 'd' }, { lastAlias: 2000 });
+  return { tables, row, joins: [], items: [], spots: new Map(), lists: new Map() };
+}
+
+function fromText({ tables, joins }: From): string {
+  return [`${tables.documents} AS d`, ...joins.map(({ text }) => text)].join(' ');
+}
+
+function expressionOf(from: From, { steps, leaf, part }: GroupKey): string {
+  const spot = spotAt(from, steps);
+  const at = { ...spot, path: [...spot.path, leaf.name] };
+  if (leaf.kind !== 'list') {
+    const { text } = valueAt(at, leaf.kind);
+    if (part === null) return text;
+    const time = leaf.kind === 'number' ? `strftime('%Y-%m-%d', ${text} / 1000.0, 'unixepoch')` : text;
+    return `substr(${time}, 1, ${lengths[part]})`;
   }
+  const key = `${at.expression} ${at.path.join('.')}`;
+  const known = from.lists.get(key) ?? textsAt(from, at);
+  from.lists.set(key, known);
+  return known;
+}
 
-  function enter(step: Step, at: Spot): Spot {
-    if (step.kind === 'member') return at;
-    if (step.kind === 'items') return itemsAt(at, step.blockTypes);
-    const id = step.isList ? textsAt(at) : valueAt(at, 'text').text;
-    const alias = nextAlias(row);
-    const related = spotIn({ tables: step.tables, alias }, row.aliases);
-    const allowed = compile(step.filter, related);
-    joins.push({
-      text: `LEFT JOIN ${step.tables.documents} AS ${alias} ON ${alias}.id = ${id} AND ${allowed.text}`,
-      values: allowed.values,
-    });
-    return related;
-  }
+/**
+ * The condition that ends what takes too long. A document of a megabyte may have 10,000 items in each of several lists,
+ * or be read anew for each item of a list; one figure of one list takes time in proportion to the list.
+ */
+function boundOf({ items, joins }: From, figures: number): string {
+  const isBounded = items.length === 0 || (joins.length === 1 && figures === 1);
+  // It names all items, so SQLite asks it behind the last of them.
+  return isBounded ? '' : ` AND in_time(${['d', ...items].map((alias) => `${alias}.key`).join(', ')})`;
+}
 
-  function itemsAt(at: Spot, blockTypes: readonly string[] | null): Spot {
-    const alias = nextAlias(row);
-    const type = blockTypes ? ` AND ${alias}.value ->> '$.blockType' IN (${blockTypes.map(() => '?').join(', ')})` : '';
-    const condition = `CASE ${alias}.type WHEN 'object' THEN 1${type} END`;
-    joins.push({ text: `LEFT JOIN ${eachOf(at)} AS ${alias} ON ${condition}`, values: [...(blockTypes ?? [])] });
-    items.push(alias);
-    return { expression: `${alias}.value`, path: [], row: null, aliases: row.aliases };
-  }
+function spotAt(from: From, steps: readonly Step[]): Spot {
+  const step = steps.at(-1);
+  if (!step) return from.row;
+  const key = JSON.stringify(
+    steps.map(({ kind, name, ...rest }) => [kind, name, 'blockTypes' in rest ? rest.blockTypes : null]),
+  );
+  const known = from.spots.get(key);
+  if (known) return known;
+  const made = enter(from, step, advance(spotAt(from, steps.slice(0, -1)), [step]));
+  from.spots.set(key, made);
+  return made;
+}
 
-  function textsAt(at: Spot): string {
-    const alias = nextAlias(row);
-    joins.push({ text: `LEFT JOIN ${eachOf(at)} AS ${alias} ON ${alias}.type = 'text'`, values: [] });
-    items.push(alias);
-    return `${alias}.value`;
-  }
+function enter(from: From, step: Step, at: Spot): Spot {
+  const { row, joins } = from;
+  if (step.kind === 'member') return at;
+  if (step.kind === 'items') return itemsAt(from, at, step.blockTypes);
+  const id = step.isList ? textsAt(from, at) : valueAt(at, 'text').text;
+  const alias = nextAlias(row);
+  const related = spotIn({ tables: step.tables, alias }, row.aliases);
+  const allowed = compile(step.filter, related);
+  joins.push({
+    text: `LEFT JOIN ${step.tables.documents} AS ${alias} ON ${alias}.id = ${id} AND ${allowed.text}`,
+    values: allowed.values,
+  });
+  return related;
+}
 
-  const lists = new Map<string, string>();
+function itemsAt({ row, joins, items }: From, at: Spot, blockTypes: readonly string[] | null): Spot {
+  const alias = nextAlias(row);
+  const type = blockTypes ? ` AND ${alias}.value ->> '$.blockType' IN (${blockTypes.map(() => '?').join(', ')})` : '';
+  const condition = `CASE ${alias}.type WHEN 'object' THEN 1${type} END`;
+  joins.push({ text: `LEFT JOIN ${eachOf(at)} AS ${alias} ON ${condition}`, values: [...(blockTypes ?? [])] });
+  items.push(alias);
+  return { expression: `${alias}.value`, path: [], row: null, aliases: row.aliases };
+}
 
-  function expressionOf({ steps, leaf, part }: GroupKey): string {
-    const spot = spotAt(steps);
-    const at = { ...spot, path: [...spot.path, leaf.name] };
-    if (leaf.kind !== 'list') {
-      const { text } = valueAt(at, leaf.kind);
-      if (part === null) return text;
-      const time = leaf.kind === 'number' ? `strftime('%Y-%m-%d', ${text} / 1000.0, 'unixepoch')` : text;
-      return `substr(${time}, 1, ${lengths[part]})`;
-    }
-    const key = `${at.expression} ${at.path.join('.')}`;
-    const known = lists.get(key) ?? textsAt(at);
-    lists.set(key, known);
-    return known;
-  }
-
-  /**
-   * The condition that ends what takes too long. A document of a megabyte may have 10,000 items in each of several
-   * lists, or be read anew for each item of one; one figure of one list takes no longer than it is long.
-   */
-  function boundOf(figures: number): string {
-    const isBounded = items.length === 0 || (joins.length === 1 && figures === 1);
-    // It names all items, so it is asked behind the last of them.
-    return isBounded ? '' : ` AND in_time(${['d', ...items].map((alias) => `${alias}.key`).join(', ')})`;
-  }
-
-  return {
-    expressionOf,
-    boundOf,
-    text: () => [`${tables.documents} AS d`, ...joins.map(({ text }) => text)].join(' '),
-    values: () => joins.flatMap(({ values }) => values),
-  };
+function textsAt({ row, joins, items }: From, at: Spot): string {
+  const alias = nextAlias(row);
+  joins.push({ text: `LEFT JOIN ${eachOf(at)} AS ${alias} ON ${alias}.type = 'text'`, values: [] });
+  items.push(alias);
+  return `${alias}.value`;
 }

@@ -8,18 +8,18 @@ import { compileWhere, type SortKey, type Sql, type Where } from './where.ts';
 export type JoinField = { tables: Tables; field: string; sort: readonly SortKey[] };
 
 /**
- * A request to a join for the documents that point at these ids and meet a condition; of each at most `limit`, or all
- * where it is null.
+ * A request to a join for the documents that point at these ids and meet a condition; at most `limit` for each id, or
+ * all if it is null.
  */
 export type JoinRequest = { ids: readonly string[]; where: Where | null; limit: number | null };
 
-/** By the id of a document, the ids of those that point at it. One that nothing points at is missing. */
+/** By the id of a document, the ids of the documents that point at it. A document that nothing points at is missing. */
 export type Sources = Map<string, string[]>;
 
-/** The order of joins that have no other: that of creation. */
+/** The order of joins by default: the order of creation. */
 export const oldestFirst: readonly SortKey[] = [{ steps: [], leaf: { name: 'id', kind: 'text' }, isDescending: false }];
 
-/** Prepares a join of today. One query, however many documents are asked about. */
+/** Prepares a join over today's tables. One query, however many documents are requested. */
 export function openJoin(db: Sqlite, join: JoinField): (request: JoinRequest) => Sources {
   const prepare = preparer(db, (statement) => statement.raw());
   return ({ ids, where, limit }) => {
@@ -32,9 +32,9 @@ export function openJoin(db: Sqlite, join: JoinField): (request: JoinRequest) =>
 }
 
 /**
- * Compiles a join with all that points at the documents.
+ * Compiles a join with all documents that point at the requested ones.
  *
- * @param row what stands in a row, of the SQL of the id that is pointed at and of the one that points.
+ * @param row makes the columns of a row from the SQL of the id that is pointed at and of the id that points.
  */
 export function compileAll(
   join: JoinField,
@@ -49,7 +49,7 @@ export function compileAll(
   };
 }
 
-/** Looked for by document, the first are met in the order of an index where it is theirs, and no more are read. */
+/** Compiles a join with the first documents for each requested one. If an index has their order, no more are read. */
 function compileFirst(join: JoinField, { ids, where, limit }: JoinRequest): Sql {
   const { from, condition, target, source, order, values } = pointing(join, where, 'x');
   const shown = compileSort(join.sort, join.tables, 'd');
@@ -61,7 +61,7 @@ function compileFirst(join: JoinField, { ids, where, limit }: JoinRequest): Sql 
   };
 }
 
-/** The rows of documents that point somewhere, as parts of a query; `values` are those of the condition. */
+/** The rows of documents that point at others, as parts of a query; `values` are the values of the condition. */
 function pointing(join: JoinField, where: Where | null, alias: string) {
   const { tables, field, sort } = join;
   const { documents, linkTable } = tables;
@@ -90,8 +90,7 @@ function isMany({ tables, field }: JoinField): boolean {
 }
 
 /**
- * Whether a join of all that points somewhere looks at documents: their links tell who points at whom, in the order of
- * ids.
+ * Whether a join without a limit reads documents. Links alone say which document points at which, in the order of ids.
  */
 export function readsDocuments(join: JoinField, where: Where | null): boolean {
   return !isMany(join) || where !== null || compileSort(join.sort, join.tables, 'd').index !== 'id';

@@ -5,37 +5,40 @@ import type { Page } from './lists.ts';
 /** A document as it is stored, and the version of its stream; the text is null if only the version was read. */
 export type KeptRow = { text: string | null; version: number };
 
-/** The values of one kind that a thread keeps of a collection. */
-export type Store<V extends object> = {
-  /** A value, if it was kept and nothing has changed it since; undefined otherwise. */
+/** The values of one kind that a thread keeps for a collection. */
+export type ValueCache<V extends object> = {
+  /** A value, if it is kept and nothing has changed it since; undefined otherwise. */
   get: (key: string) => V | undefined;
-  /** Reads a value, and keeps it unless it may be that of another moment, or null. */
+  /** Reads a value, and keeps it unless it is null or may be of another moment. */
   read: <R extends V>(key: string, read: () => R | null) => R | null;
 };
 
 /** The rows of a collection by id, and the pages of its lists by their keys. */
-export type KeptOf = { rows: Store<KeptRow>; pages: Store<Page> };
+export type CollectionCaches = { rows: ValueCache<KeptRow>; pages: ValueCache<Page> };
 
 /** An entry beside its texts: the maps, the key, the object. */
 const entryBytes = 200;
-/** Of a text with characters beyond Latin-1 in memory; whether it has some is not known, so the bound holds for all. */
+/**
+ * The memory of a text with characters beyond Latin-1. Whether a text has some is not known, so the bound assumes it
+ * for all.
+ */
 const bytesPerUnit = 2;
-/** A value that is longer, in units, would push out many others. */
+/** In UTF-16 units: a longer value would push out many others. */
 const longest = 256 * 1024;
 
 /** Keeps nothing. */
-export const keepsNothing: KeptOf = {
+export const keepsNothing: CollectionCaches = {
   rows: { get: () => undefined, read: (_id, read) => read() },
   pages: { get: () => undefined, read: (_key, read) => read() },
 };
 
-type Halves = { age: () => void; clear: () => void };
+type CacheHalves = { age: () => void; clear: () => void };
 
-/** The stores of this thread, also of several services, and the bytes of their newer halves. */
-const stores = new Set<Halves>();
+/** The caches of this thread, of all its services, and the bytes of their newer halves. */
+const stores = new Set<CacheHalves>();
 let bytes = 0;
 
-/** The newer half pushes the older out. */
+/** Counts bytes; when the newer halves are full, they replace the older ones. */
 function grow(by: number, most: number): void {
   bytes += by;
   if (bytes <= most / 2) return;
@@ -49,26 +52,26 @@ keepUntilRest(() => {
 });
 
 /**
- * `most`: the bytes that a thread may keep, all services together. `isApart`: whether a query would see an earlier
- * moment, inside of a transaction.
+ * `most`: the bytes that a thread may keep, for all services together. `isApart`: whether a query would see an earlier
+ * moment, inside a transaction.
  */
-type Keeping = { most: number; isApart: () => boolean };
+type KeepOptions = { most: number; isApart: () => boolean };
 
 /**
- * Keeps values of the read tables in a thread that reads, without a look at the file for as long as nothing changes
- * them. A value is as new as a query would give it: it counts only while its mark is that from before it was read, and
- * even. From before a commit is visible until after it, the mark is odd, and all threads read from the file.
+ * Keeps values of the read tables in a reading thread, which need no look at the file as long as nothing changes them.
+ * A value is as new as a query would give it: it counts only while its mark is even, and the same as before it was
+ * read. From before a commit is visible until after it the mark is odd, and all threads read from the file.
  *
- * @returns `of`: those of the collection whose tables have this key.
+ * @returns `of` gives the caches of the collection whose tables have this key.
  */
 export function keepRows(
   marks: RowMarks,
-  { most, isApart }: Keeping,
-): { of: (key: string) => KeptOf; close: () => void } {
-  const own: Halves[] = [];
+  { most, isApart }: KeepOptions,
+): { of: (key: string) => CollectionCaches; close: () => void } {
+  const own: CacheHalves[] = [];
   let erased = Atomics.load(marks, erasures);
 
-  /** An erasure leaves nothing, here neither. */
+  /** Forgets all values after an erasure. */
   function forgetErased(): void {
     const now = Atomics.load(marks, erasures);
     if (now === erased) return;
@@ -76,7 +79,7 @@ export function keepRows(
     for (const { clear } of own) clear();
   }
 
-  function openStore<V extends object>(slotAt: (key: string) => number, sizeOf: (value: V) => number): Store<V> {
+  function openStore<V extends object>(slotAt: (key: string) => number, sizeOf: (value: V) => number): ValueCache<V> {
     let young = new Map<string, { value: V; mark: number }>();
     let old = new Map<string, { value: V; mark: number }>();
     const halves = {

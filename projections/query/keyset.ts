@@ -1,16 +1,16 @@
-import type { Term } from './sort.ts';
+import type { SortTerm } from './sort.ts';
 import type { Bound, Sql } from './where.ts';
 
-/** A place in the order of a list: right behind a document with these sort values, of which the last is its id. */
-export type Mark = readonly Bound[];
+/** A point in the order of a list: right behind the document with these sort values, of which the last is its id. */
+export type Keyset = readonly Bound[];
 
 /**
- * The rows that come after a place in an order, as conditions whose rows follow each other: those where the first value
- * is there, in a range that an index can serve, then those where it is null.
+ * The rows behind a point in an order, as conditions whose rows follow each other: first the rows whose first value is
+ * not null, in a range that an index can serve, then the rows whose first value is null.
  *
  * @param mark one value for each term; null is before the first row.
  */
-export function segmentsAfter(terms: readonly Term[], mark: Mark | null): readonly Sql[] {
+export function rangesAfter(terms: readonly SortTerm[], mark: Keyset | null): readonly Sql[] {
   if (mark === null) return [{ text: '1', values: [] }];
   const [first, ...rest] = terms;
   const [value = null, ...values] = mark;
@@ -21,8 +21,11 @@ export function segmentsAfter(terms: readonly Term[], mark: Mark | null): readon
   return [all([isAtOrBehind(first, value), any([isBehind(first, value), ties])]), isNull(first)];
 }
 
-/** The rows whose values come after others: the first that differs decides, and nulls are last in either direction. */
-function after([first, ...rest]: readonly Term[], [value = null, ...values]: Mark): Sql {
+/**
+ * The rows whose values come after others: the first value that differs decides, and nulls are last in either
+ * direction.
+ */
+function after([first, ...rest]: readonly SortTerm[], [value = null, ...values]: Keyset): Sql {
   if (!first) throw new Error('an order ends with the id');
   if (rest.length === 0) return isBehind(first, value);
   const ties = after(rest, values);
@@ -30,15 +33,15 @@ function after([first, ...rest]: readonly Term[], [value = null, ...values]: Mar
   return any([isBehind(first, value), isNull(first), all([isSame(first, value), ties])]);
 }
 
-function isBehind({ value, isDescending }: Term, bound: Bound): Sql {
+function isBehind({ value, isDescending }: SortTerm, bound: Bound): Sql {
   return compared(value, isDescending ? '<' : '>', bound);
 }
 
-function isAtOrBehind({ value, isDescending }: Term, bound: Bound): Sql {
+function isAtOrBehind({ value, isDescending }: SortTerm, bound: Bound): Sql {
   return compared(value, isDescending ? '<=' : '>=', bound);
 }
 
-function isSame({ value }: Term, bound: Bound): Sql {
+function isSame({ value }: SortTerm, bound: Bound): Sql {
   return compared(value, '=', bound);
 }
 
@@ -47,7 +50,7 @@ function compared({ text, values }: Sql, sign: string, bound: Bound): Sql {
   return { text: `${text} ${sign} (SELECT ?)`, values: [...values, bound] };
 }
 
-function isNull({ value: { text, values } }: Term): Sql {
+function isNull({ value: { text, values } }: SortTerm): Sql {
   return { text: `${text} IS NULL`, values };
 }
 

@@ -2,74 +2,74 @@ import { DomainError } from '../../config/errors.ts';
 import { isTooLarge, type Sqlite, type Statement } from '../../storage/sqlite.ts';
 import { createCache } from '../tables/cache.ts';
 import { intact } from '../tables/damage.ts';
-import { whileMayGoOn } from '../tables/interruption.ts';
-import { inTexts } from '../tables/places.ts';
+import { interruptibleScan } from '../tables/interruption.ts';
 import { jsonPath, type Tables } from '../tables/tables.ts';
-import { type Mark, segmentsAfter } from './keyset.ts';
-import { compileSort, type Order, type Term } from './sort.ts';
+import { inTexts } from '../tables/value-locations.ts';
+import { type Keyset, rangesAfter } from './keyset.ts';
+import { compileSort, type Order, type SortTerm } from './sort.ts';
 import { type Bound, compileWhere, type SortKey, type Sql, type Where } from './where.ts';
 
 /** The members of documents that are read; null for whole documents. */
 export type Members = ReadonlySet<string> | null;
 
 /**
- * A place in an order, null before its first document; and whether the places behind each document are wanted, or
- * behind the last.
+ * The point behind which a page begins, null before the first document; and whether the point behind each document is
+ * wanted, or only behind the last.
  */
-export type From = { mark: Mark | null; isEach: boolean };
+export type KeysetStart = { mark: Keyset | null; isEach: boolean };
 
 /** A request for a list. */
 export type ListRequest = {
   where: Where | null;
   sort: readonly SortKey[];
-  /** -1: all of them. */
+  /** -1: all documents. */
   limit: number;
-  /** From 1. */
+  /** The number of the page, from 1. */
   page: number;
-  /** The documents after a place in the order, in place of a page; null is from the beginning. */
-  after?: From | null;
-  /** With `none` they are counted only as far as the plan of the query needs it. */
+  /** The documents behind a point in the order, in place of `page`; null for a page by its number. */
+  after?: KeysetStart | null;
+  /** With `none` the documents are counted only as far as the plan of the query needs. */
   count?: 'exact' | 'none';
-  /** The members of the documents that are read. */
+  /** The members that are read of each document. */
   only?: Members;
 };
 
 /**
- * A page of a list: documents as the JSON text that they are stored as. `total` is how many there are in all; with
- * `count: 'none'`, or at least so many. `marks` are the places behind the documents that were asked for after a place.
+ * A page of a list: the stored JSON texts of documents. `total` is the number of all documents; with `count: 'none'`
+ * there may be more. `marks` are the points behind the documents of a page that begins behind a point.
  */
-export type Page = { texts: readonly string[]; total: number; hasNext: boolean; marks?: readonly Mark[] };
+export type Page = { texts: readonly string[]; total: number; hasNext: boolean; marks?: readonly Keyset[] };
 
 /** The condition that every document meets. */
 export const everything: Sql = { text: '1', values: [] };
 
 /**
  * SQLite has to guess how many documents meet a condition; we have counted them. A walk in the order of an index
- * reaches the end of a page after `end / found` of all rows, and a row through an index costs ten of a scan. So below
- * `few · end` no index gives the order: what is found is sorted. Above `many · end` only the index of the order is
- * used.
+ * reaches the end of a page after `end / found` of all rows, and a row through an index costs ten rows of a scan. So
+ * below `few · end` found documents no index gives the order: the found documents are sorted. Above `many · end` only
+ * the index of the order is used.
  */
 export const measured = { few: 10, many: 100 };
 
-/** Gives the statement of a text; the caller says what its rows are. */
+/** Gives the statement of an SQL text; the caller says what its rows are. */
 export type Prepare = <Row>(sql: string) => Statement<Row>;
 
-type Reading = {
+type ListTools = {
   prepare: Prepare;
   /** How many documents meet a condition; counted no further than to `most`, if that is given. */
   total: (condition: Sql, most?: number) => number;
   factors: typeof measured;
 };
 
-/** Counts the rows that meet a condition, or so many of them at most. */
+/** Counts the rows that meet a condition, no further than to `most`. */
 export function countIn(tables: Tables, { text, values }: Sql, { prepare, most }: { prepare: Prepare; most?: number }) {
-  const rows = `FROM ${tables.documents} AS d WHERE ${whileMayGoOn(tables, 'd')}${text}`;
+  const rows = `FROM ${tables.documents} AS d WHERE ${interruptibleScan(tables, 'd')}${text}`;
   if (most === undefined) return prepare<number>(`SELECT count(*) ${rows}`).get(...values) ?? 0;
   return prepare<number>(`SELECT count(*) FROM (SELECT 1 ${rows} LIMIT ? + 0)`).get(...values, most) ?? 0;
 }
 
 /** A page of the documents that meet a condition, and how many do. */
-export function pageOf(tables: Tables, request: ListRequest, reading: Reading): Page {
+export function pageOf(tables: Tables, request: ListRequest, reading: ListTools): Page {
   const { where, sort, limit, page, after = null, count = 'exact' } = request;
   const { prepare, total, factors } = reading;
   const condition = where ? compileWhere(where, { tables, alias: 'd' }) : everything;
@@ -84,14 +84,14 @@ export function pageOf(tables: Tables, request: ListRequest, reading: Reading): 
   const isIndexed = !(where && isFew);
   const { only = null } = request;
   if (after) return pageAfter(tables, { filter, order, isIndexed, only, limit, found, from: after }, prepare);
-  // One more tells whether there is a next page.
+  // One document more shows whether there is a next page.
   const most = count === 'none' && limit >= 0 ? limit + 1 : limit;
   const texts = textsOf(tables, { filter, order, isIndexed, only, limit: most, skipped }, prepare);
   const isMore = most > limit && texts.length > limit;
   return { texts: isMore ? texts.slice(0, limit) : texts, total: found, hasNext: isMore || found > end };
 }
 
-/** The number up to which documents are counted where their total is not asked for: enough to choose a plan by. */
+/** The number up to which documents are counted if their total is not requested: enough to choose a plan. */
 function boundOf(end: number, { few, many }: typeof measured): number {
   return Math.min(Math.max(few * end, Math.min(many * end, 10_000)) + 1, Number.MAX_SAFE_INTEGER);
 }
@@ -110,20 +110,20 @@ function textsOf(
   return texts.map((text) => intact(text, tables.texts, 'a page'));
 }
 
-/** A page of the documents after a place in the order. */
+/** A page of the documents behind a point in the order. */
 function pageAfter(
   tables: Tables,
-  { from, limit, found, ...plan }: Plan & { from: From; limit: number; found: number },
+  { from, limit, found, ...plan }: Plan & { from: KeysetStart; limit: number; found: number },
   prepare: Prepare,
 ): Page {
   const { filter, order, isIndexed } = plan;
   const texts: string[] = [];
   const terms = isIndexed ? order.terms : order.terms.map(withoutIndex);
-  for (const segment of segmentsAfter(terms, from.mark)) {
+  for (const range of rangesAfter(terms, from.mark)) {
     if (texts.length > limit) break;
     const condition = {
-      text: `${filter.text} AND ${segment.text}`,
-      values: [...filter.values, ...segment.values],
+      text: `${filter.text} AND ${range.text}`,
+      values: [...filter.values, ...range.values],
     };
     texts.push(
       ...textsOf(tables, { ...plan, filter: condition, limit: limit + 1 - texts.length, skipped: 0 }, prepare),
@@ -139,18 +139,18 @@ function pageAfter(
   return { texts: shown, total: found, hasNext: texts.length > limit, marks };
 }
 
-function withoutIndex({ value, isDescending }: Term): Term {
+function withoutIndex({ value, isDescending }: SortTerm): SortTerm {
   return { value: { text: `+${value.text}`, values: value.values }, isDescending };
 }
 
 /**
- * The page before its texts: nothing that is sorted or skipped is read whole. Its order is kept, as the outer loop. A
- * bare `LIMIT ?` would be planned anew for every number.
+ * Selects the page before its texts, so nothing that is sorted or skipped is read whole. The page is the outer loop,
+ * which keeps its order. A bare `LIMIT ?` would be planned anew for every number.
  */
 function pageIn(tables: Tables, { condition, order, only }: { condition: Sql; order: string; only: Members }): string {
   const { documents, texts, isPast } = tables;
   const doc = docOf(tables, only);
-  const met = `${whileMayGoOn(tables, 'd')}${condition.text}`;
+  const met = `${interruptibleScan(tables, 'd')}${condition.text}`;
   const page = (columns: string) =>
     `(SELECT ${columns} FROM ${documents} AS d WHERE ${met} ORDER BY ${order} LIMIT ? + 0 OFFSET ? + 0)`;
   if (isPast) return `SELECT ${inTexts(tables, 'page', doc)} FROM ${page('d.key, d.valid_from')} AS page`;
@@ -158,8 +158,8 @@ function pageIn(tables: Tables, { condition, order, only }: { condition: Sql; or
 }
 
 /**
- * The column of the text of a document, or the text that is made of some of its members, in their order. SQLite takes a
- * third to a quarter of the time that parsing the text and writing it again takes.
+ * The column with the text of a document, or an expression that makes a text of some of its members, in their order.
+ * SQLite takes a third to a quarter of the time of parsing and writing the text in JavaScript.
  */
 export function docOf({ fields }: Tables, only: Members): string {
   if (only === null) return 'doc';
@@ -168,7 +168,7 @@ export function docOf({ fields }: Tables, only: Members): string {
   return `json_object(${members.map((name) => `'${name}', doc -> '${jsonPath([name])}'`).join(', ')})`;
 }
 
-/** Prepares statements, each text once. Their rows are the one column that they have, or what `rows` makes of them. */
+/** Prepares each SQL text once. Rows are the values of the single column, or what `rows` makes of them. */
 export function preparer(
   db: Sqlite,
   rows: (statement: Statement) => Statement = (statement) => statement.pluck(),
@@ -184,7 +184,10 @@ export function preparer(
   };
 }
 
-/** The conditions of a query are bounded, but each hop repeats those of the access rule that it meets. */
+/**
+ * Prepares a statement. The conditions of a query are bounded, but each relationship repeats the conditions of its
+ * access rule.
+ */
 function prepareWhole(db: Sqlite, sql: string): Statement {
   try {
     return db.prepare(sql);

@@ -1,10 +1,10 @@
 import type { ListRequest } from './lists.ts';
 import type { Where } from './where.ts';
 
-/** Longer conditions are rare, and seldom asked for twice. */
+/** Longer keys are rare, and seldom asked for twice. */
 const longest = 2000;
 
-/** Names a page among those of its collection; null for one that depends on more than the documents of that. */
+/** The key of a page among the pages of its collection; null for a page that depends on other documents too. */
 export function pageKey(request: ListRequest): string | null {
   const { where, sort, limit, page, after = null, count = 'exact', only = null } = request;
   if (where !== null && !asksAlone(where)) return null;
@@ -14,8 +14,8 @@ export function pageKey(request: ListRequest): string | null {
 }
 
 /**
- * Whether a condition asks nothing but the document itself: no other one, and no index of texts, which is a file of its
- * own.
+ * Whether a condition asks only the document itself: no other document, and no index of texts, which is in another
+ * file.
  */
 function asksAlone(where: Where): boolean {
   if ('and' in where) return where.and.every(asksAlone);

@@ -1,20 +1,20 @@
 import { type TextField, textIn } from '../../config/text-fields.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { trigramText } from '../tables/fold.ts';
-import { goOn } from '../tables/interruption.ts';
-import { type Place, type Row, valueAt } from '../tables/places.ts';
+import { requireUninterrupted } from '../tables/interruption.ts';
 import { jsonPath } from '../tables/tables.ts';
-import { holds, type Term } from '../tables/words.ts';
+import { type TableRow, type ValueLocation, valueAt } from '../tables/value-locations.ts';
+import { holds, type SearchTerm } from '../tables/words.ts';
 import type { Sql } from './where.ts';
 
 /** The index of a search file that serves some fields: its table, and their columns. */
 export type ServingIndex = { table: string; columns: readonly string[] };
 
-/** The documents of which some of these fields hold each term; found by an index, if there is one. */
-export type Search = { terms: readonly Term[]; fields: readonly TextField[]; index: ServingIndex | null };
+/** A search for documents with each term in some of these fields; an index finds them, if there is one. */
+export type Search = { terms: readonly SearchTerm[]; fields: readonly TextField[]; index: ServingIndex | null };
 
-/** Compiles a search for a row: each term is held by one of the fields, not all by the same. */
-export function compileSearch({ terms, fields, index }: Search, place: Place): Sql {
+/** Compiles a search for a row: each term must be in one of the fields, not all in the same. */
+export function compileSearch({ terms, fields, index }: Search, place: ValueLocation): Sql {
   if (terms.length === 0 || fields.length === 0) return { text: '0', values: [] };
   if (index && place.row) {
     return { text: inIndex(place.row, index), values: [matchIn({ terms, index })] };
@@ -23,46 +23,46 @@ export function compileSearch({ terms, fields, index }: Search, place: Place): S
   return { text: `(${parts.map(({ text }) => text).join(' AND ')})`, values: parts.flatMap(({ values }) => values) };
 }
 
-function someHolds(term: Term, fields: readonly TextField[], place: Place): Sql {
+function someHolds(term: SearchTerm, fields: readonly TextField[], place: ValueLocation): Sql {
   const wanted = JSON.stringify(term);
   const [first = ''] = term.words;
   const parts = fields.map(({ path, isRich }): Sql => {
     if (isRich) return { text: `holds_rich(${place.expression} -> '${jsonPath(path)}', ?)`, values: [wanted] };
     const { text } = valueAt({ ...place, path }, 'text');
-    // Of ASCII, most texts are passed over by SQLite alone; of others, and where a NUL ends what `length` counts, it
-    // asks us.
+    // SQLite alone passes over most ASCII texts; for others, and for texts with a NUL, at which `length` ends, it calls
+    // our function.
     const inAscii = `instr(upper(${text}), ?) > 0 AND holds(${text}, ?)`;
     return {
       text: `CASE WHEN octet_length(${text}) > length(${text}) THEN holds(${text}, ?) ELSE ${inAscii} END`,
       values: [wanted, first, wanted],
     };
   });
-  // No field may have a value.
+  // It is possible that no field has a value.
   return {
     text: `coalesce(${parts.map(({ text }) => `(${text})`).join(' OR ')}, 0)`,
     values: parts.flatMap(({ values }) => values),
   };
 }
 
-/** Whether the row of a document is in what an index gives for the query that is bound. */
-function inIndex({ alias }: Row, { table }: ServingIndex): string {
+/** The condition that an index gives the row of a document for the bound query. */
+function inIndex({ alias }: TableRow, { table }: ServingIndex): string {
   return `${alias}.key IN (SELECT rowid FROM search.${table} WHERE ${table} MATCH ?)`;
 }
 
 /**
- * A query of FTS5: all of some strings in some columns. Each string is quoted, which is the only syntax that FTS5 knows
- * in it, so that nothing a caller writes is read as syntax.
+ * An FTS5 query for all strings in some columns. Each string is quoted, so FTS5 reads nothing that a caller writes as
+ * syntax.
  */
 function matchOf({ columns }: ServingIndex, strings: readonly string[]): string {
   return `{${columns.join(' ')}} : (${strings.join(' AND ')})`;
 }
 
-/** The query of FTS5 for the terms of a search. */
+/** The FTS5 query for the terms of a search. */
 export function matchIn({ terms, index }: { terms: Search['terms']; index: ServingIndex }): string {
   return matchOf(index, terms.map(queryOf));
 }
 
-function queryOf({ words, isPrefix }: Term): string {
+function queryOf({ words, isPrefix }: SearchTerm): string {
   return quoted(words.join(' ')) + (isPrefix ? ' *' : '');
 }
 
@@ -70,10 +70,10 @@ function quoted(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
 }
 
-/** More say no more: each text that is found is looked at. */
+/** More trigrams would not help: each found text is checked anyway. */
 const mostTrigrams = 30;
 
-/** The trigrams that a text has which contains another one; empty where that is too short for any. */
+/** The trigrams of every text that contains `text`; none if `text` is too short. */
 export function trigramsIn(text: string): string[] {
   const characters = [...trigramText(text)];
   const found = new Set<string>();
@@ -83,16 +83,16 @@ export function trigramsIn(text: string): string[] {
   return [...found];
 }
 
-/** The condition that a row has all trigrams of a text: what does contain it is among those. */
-export function compileTrigrams(index: ServingIndex, row: Row, text: string): Sql {
+/** The condition that a row has all trigrams of a text. The rows that contain the text are among them. */
+export function compileTrigrams(index: ServingIndex, row: TableRow, text: string): Sql {
   return { text: inIndex(row, index), values: [matchOf(index, trigramsIn(text).map(quoted))] };
 }
 
-/** Registers what searches call in SQL: whether a text, or the text of rich text, holds a term. */
+/** Registers the SQL functions of searches: whether a text, or the text of rich text, holds a term. */
 export function registerSearch(db: Sqlite): void {
   let lastText = '';
-  let last: Term = { words: [], isPrefix: false };
-  const termOf = (text: string): Term => {
+  let last: SearchTerm = { words: [], isPrefix: false };
+  const termOf = (text: string): SearchTerm => {
     if (text !== lastText) {
       last = JSON.parse(text);
       lastText = text;
@@ -100,11 +100,11 @@ export function registerSearch(db: Sqlite): void {
     return last;
   };
   db.function('holds', { deterministic: true }, (text, term) => {
-    goOn();
+    requireUninterrupted();
     return typeof text === 'string' && holds(text, termOf(String(term))) ? 1 : 0;
   });
   db.function('holds_rich', { deterministic: true }, (json, term) => {
-    goOn();
+    requireUninterrupted();
     if (typeof json !== 'string') return 0;
     const text = textIn({ value: JSON.parse(json) }, { path: ['value'], isRich: true });
     return holds(text, termOf(String(term))) ? 1 : 0;

@@ -1,16 +1,19 @@
-import { valueAt } from '../tables/places.ts';
 import type { Tables } from '../tables/tables.ts';
+import { valueAt } from '../tables/value-locations.ts';
 import { advance, compile, nextAlias, type SortKey, type Spot, type Sql, spotIn } from './where.ts';
 
 /** One value that rows are ordered by. Only the last, the id, is never null. */
-export type Term = { value: Sql; isDescending: boolean };
+export type SortTerm = { value: Sql; isDescending: boolean };
 
-/** An `ORDER BY`. `index` is the path whose index has this order; `unindexed` says the same, but no index serves it. */
-export type Order = Sql & { unindexed: string; index: string | null; terms: readonly Term[] };
+/**
+ * An `ORDER BY`. `index` is the path whose index has this order; `unindexed` is the same order in a form that no index
+ * serves.
+ */
+export type Order = Sql & { unindexed: string; index: string | null; terms: readonly SortTerm[] };
 
 /**
  * Compiles a sort: nulls last, text without regard to case, ties by `id` in the direction of the first key. An index
- * has its nulls first, and SQLite reads it in two runs for `ASC NULLS LAST`, if that is its first key.
+ * has its nulls first; SQLite reads it in two runs for `ASC NULLS LAST` of its first key.
  */
 export function compileSort(sort: readonly SortKey[], tables: Tables, alias: string): Order {
   const terms = sortTerms(sort, tables, alias);
@@ -35,13 +38,13 @@ export function indexOfOrder([key, ...rest]: readonly SortKey[], { columns }: Ta
   return isIndexed ? path : null;
 }
 
-function sortTerms(sort: readonly SortKey[], tables: Tables, alias: string): Term[] {
+function sortTerms(sort: readonly SortKey[], tables: Tables, alias: string): SortTerm[] {
   const row = spotIn({ tables, alias }, { lastAlias: 1000 });
   const id: Sql = { text: `${alias}.id`, values: [] };
-  const terms: Term[] = [];
+  const terms: SortTerm[] = [];
   for (const key of sort) {
     const { isDescending } = key;
-    // No two documents are of one age: what follows cannot matter.
+    // No two documents have one age, so later keys do not matter.
     if (isAge(key)) return [...terms, { value: id, isDescending }];
     terms.push({ value: sortValue(key, 0, row), isDescending });
   }
@@ -49,8 +52,8 @@ function sortTerms(sort: readonly SortKey[], tables: Tables, alias: string): Ter
 }
 
 /**
- * An id begins with the millisecond of its `createdAt`, and goes up within it: one order, one index, also where a clock
- * was wrong.
+ * Whether a key sorts by age. An id begins with the millisecond of its `createdAt`, and increases within it: so both
+ * have one order and one index, even if a clock was wrong.
  */
 function isAge({ steps, leaf }: SortKey): boolean {
   return steps.length === 0 && (leaf.name === 'id' || leaf.name === 'createdAt');

@@ -4,57 +4,57 @@ import { createCache } from '../tables/cache.ts';
 import { intact } from '../tables/damage.ts';
 import { replacedSince } from '../tables/past-tables.ts';
 import type { Tables } from '../tables/tables.ts';
-import { countFound, servedSearch } from './found.ts';
+import { countFound, indexedSearchIn } from './found.ts';
 import { countIn, everything, type Prepare } from './lists.ts';
 import { compile, type Sql, spotIn, type Where } from './where.ts';
 
-/** A condition to be counted, null for the one that every document meets; and the same compiled for the rows `d`. */
-export type Counted = { where: Where | null; condition: Sql };
+/** A condition whose documents are counted, null for all documents; and the condition compiled for the rows `d`. */
+type CountedCondition = { where: Where | null; condition: Sql };
 
-/** Where the read tables are: the position of the log, and the erasures they have had. */
-type State = { position: number; erasures: number };
+/** The state of the read tables: their position, and the number of their erasures. */
+type TableState = { position: number; erasures: number };
 
 /** How many documents met a condition at a position. */
-type Kept = { position: number; found: number };
+type KeptTotal = { position: number; found: number };
 
-/** Of the keys of the totals that a collection keeps in a thread: some thousand totals. */
+/** The characters of the keys of all totals that a thread keeps for a collection: some thousand totals. */
 const mostCharacters = 256 * 1024;
-/** Longer keys are kept as their hash. */
+/** Longer keys are replaced by their hash. */
 const longestKey = 500;
 
 /**
- * When a total is counted anew: after more events than this share of the documents, or more than `events` in a small
- * collection. Looking at a document that has changed takes as long as counting some twenty of all.
+ * A total is counted anew after more events than this share of the documents, or, in a small collection, more than
+ * `events`. Looking at a changed document takes as long as counting some twenty documents.
  */
 const tooMany = { share: 1 / 20, events: 100 };
 
 /**
  * Counts the documents of a collection that meet conditions. Totals are kept with their position, and brought forward
- * by the documents that have changed since: those that met the condition before are taken off, those that meet it now
- * are added. Where it asks more than the document itself, and after an erasure, which leaves nothing of what was, they
- * are counted anew.
+ * by the documents that have changed since: changed documents that met the condition before are subtracted, those that
+ * meet it now are added. If the condition asks more than the document itself, and after an erasure, which removes past
+ * versions, totals are counted anew.
  *
- * A total is kept for the compiled condition with its values, that of the access rule among them: the callers who share
- * it may see the same documents.
+ * A total is kept for the compiled condition with its values, which includes the access rule: callers who share a total
+ * may see the same documents.
  */
 export function openTotals(db: Sqlite, tables: Tables, prepare: Prepare) {
-  const selectState = db.prepare<[], State>(
+  const selectState = db.prepare<[], TableState>(
     'SELECT position, (SELECT count FROM erasures) AS erasures FROM checkpoint',
   );
   const selectCount = db.prepare<[key: string], number>('SELECT documents FROM counts WHERE key = ?').pluck();
-  const totals = createCache<Kept>(mostCharacters);
+  const totals = createCache<KeptTotal>(mostCharacters);
   let erasures = 0;
 
   /**
-   * How many documents meet a condition, in the state that the transaction of the caller sees.
+   * The number of documents that meet a condition, in the state that the caller's transaction sees.
    *
-   * @param most count no further: then there are at least so many.
+   * @param most the number up to which documents are counted: then there are at least as many.
    */
-  function total(counted: Counted, most = Number.POSITIVE_INFINITY): number {
+  function total(counted: CountedCondition, most = Number.POSITIVE_INFINITY): number {
     const { where, condition } = counted;
     if (where === null || condition.text === everything.text) return documents();
-    const served = servedSearch(where);
-    // Not kept by the position of the tables, which the index may be behind.
+    const served = indexedSearchIn(where);
+    // Not kept: the index may be behind the position of the tables.
     if (served) return countFound(tables, served, prepare);
     const position = positionNow();
     const key = keyOf(condition);
@@ -75,7 +75,7 @@ export function openTotals(db: Sqlite, tables: Tables, prepare: Prepare) {
     return found;
   }
 
-  /** All documents. */
+  /** The number of all documents. */
   function documents(): number {
     return intact(selectCount.get(tables.key), 'counts', tables.key);
   }
@@ -89,8 +89,8 @@ export function openTotals(db: Sqlite, tables: Tables, prepare: Prepare) {
     return state?.position ?? 0;
   }
 
-  /** A total at a later position; null where it is to be counted. */
-  function broughtForward({ position, found }: Kept, where: Where, now: number): number | null {
+  /** A total at a later position; null if it must be counted anew. */
+  function broughtForward({ position, found }: KeptTotal, where: Where, now: number): number | null {
     if (position === now) return found;
     const events = now - position;
     if (events < 0 || !asksAlone(where)) return null;
@@ -102,7 +102,7 @@ export function openTotals(db: Sqlite, tables: Tables, prepare: Prepare) {
   return { total, documents };
 }
 
-/** By how much the documents that meet a condition have become more since the position that is bound as `since`. */
+/** The change in the number of documents that meet a condition since the position bound as `since`. */
 function changeSince(tables: Tables, where: Where): Sql {
   const { documents, versions } = tables;
   const before = replacedSince(tables);
@@ -119,7 +119,7 @@ function changeSince(tables: Tables, where: Where): Sql {
 }
 
 /**
- * A condition for rows that are found by their keys: no other index serves it, and links are looked for in each
+ * Compiles a condition for rows that are found by their keys: no other index serves it, and links are looked up in each
  * document.
  */
 function forFew(where: Where, tables: Tables): Sql {
@@ -127,8 +127,8 @@ function forFew(where: Where, tables: Tables): Sql {
 }
 
 /**
- * Whether a condition asks nothing but the document itself: no other one, and no index of words, which is a file of its
- * own.
+ * Whether a condition asks only the document itself: no other document, and no index of words, which is in another
+ * file.
  */
 function asksAlone(where: Where): boolean {
   if ('and' in where) return where.and.every(asksAlone);

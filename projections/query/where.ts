@@ -1,27 +1,27 @@
 import type { Operator } from '../../config/operators.ts';
 import { fold } from '../tables/fold.ts';
-import { onceMayGoOn, whileMayGoOn } from '../tables/interruption.ts';
+import { interruptibleOnce, interruptibleScan } from '../tables/interruption.ts';
+import { jsonPath, type Tables } from '../tables/tables.ts';
 import {
   columnOf,
   eachOf,
   isInColumn,
-  type Place,
-  type Row,
   rowOf,
-  type Value,
+  type TableRow,
   type ValueKind,
+  type ValueLocation,
+  type ValueSql,
   valueAt,
-} from '../tables/places.ts';
-import { jsonPath, type Tables } from '../tables/tables.ts';
+} from '../tables/value-locations.ts';
 import { compileSearch, compileTrigrams, type Search, type ServingIndex } from './search.ts';
 
-/** How a path goes on from where it is. */
+/** A step of a path. */
 export type Step =
   /** Into the object `name`. */
   | { kind: 'member'; name: string }
-  /** Into some item of the list of objects `name`; of blocks, into those of these types only. */
+  /** Into some item of the list of objects `name`; of blocks, only into blocks of these types. */
   | { kind: 'items'; name: string; blockTypes: readonly string[] | null }
-  /** To some document that `name` points at, if the caller may see it. */
+  /** To some document that `name` points at, if it meets `filter`: the caller may see it. */
   | { kind: 'related'; name: string; isList: boolean; tables: Tables; filter: Where | null };
 
 /** The value at the end of the steps. The server's own fields are columns of every table. */
@@ -30,19 +30,22 @@ export type Leaf = { name: string; kind: ValueKind };
 /** A value as SQLite binds it. */
 export type Bound = string | number | null;
 
-/** A condition on documents, names resolved and values typed: what the API's notations mean. */
+/** A condition on documents, with names resolved and values typed. */
 export type Where =
   | { and: readonly Where[] }
   | { or: readonly Where[] }
-  /** `trigrams`: an index that a `like` is served by. */
+  /** `trigrams`: an index that serves a `like`. */
   | { steps: readonly Step[]; leaf: Leaf; operator: Operator; values: readonly Bound[]; trigrams?: ServingIndex }
   | Today
   | { search: Search };
 
-/** As of a position: that the document meets a condition as it is today; `orGone`: or is there no longer. */
+/**
+ * A condition, in tables as of a position, on the document as it is today; `orGone`: a document that is gone today
+ * passes too.
+ */
 export type Today = { today: Where | null; tables: Tables; orGone: boolean };
 
-/** SQL text with its values, in the order of their places. */
+/** SQL text with its values, in their order in the text. */
 export type Sql = { text: string; values: Bound[] };
 
 /** One key of a sort: a path without lists, and the direction. */
@@ -51,41 +54,42 @@ export type SortKey = { steps: readonly Step[]; leaf: Leaf; isDescending: boolea
 type Condition = Extract<Where, { leaf: Leaf }>;
 
 /**
- * Compiles a condition for the rows of a table that stand under `alias`. Values are always bound; names come from the
- * configuration. The text is never NULL-sensitive: a null equals no value, and what is not equal to it matches.
+ * Compiles a condition for the rows of a table under `alias`. Values are always bound; names come from the
+ * configuration. A null equals no value, and differs from every value.
  *
- * @param row its `onlyIndex` compiles it so that at most the index of this path can find the rows.
+ * @param row with `onlyIndex`, at most the index of this path can find the rows.
  */
-export function compileWhere(where: Where, row: Row): Sql {
+export function compileWhere(where: Where, row: TableRow): Sql {
   return compile(where, spotIn(row, { lastAlias: 0 }));
 }
 
 /**
- * As {@link compileWhere}, for a row that is known: what it points at is looked up by id, one after the other, and no
- * table is read from end to end. For many rows it is cheaper to find first what they are to point at.
+ * As {@link compileWhere}, for one known row: the documents that it points at are looked up by id, one after the other,
+ * and no table is read from end to end. For many rows it is cheaper to find first the documents that they must point
+ * at.
  */
-export function compileForOne(where: Where, row: Row): Sql {
+export function compileForOne(where: Where, row: TableRow): Sql {
   return compile(where, spotIn({ ...row, onlyIndex: 'id' }, { lastAlias: 0, isForOne: true }));
 }
 
 /**
- * A place in a query that is being compiled. `aliases` is one for all of the query, so that each of its tables has
- * another name; `isForOne`: as of {@link compileForOne}.
+ * A location in a query that is being compiled. All of the query shares `aliases`, so each of its tables has another
+ * name; `isForOne`: see {@link compileForOne}.
  */
-export type Spot = Place & { aliases: { lastAlias: number; isForOne?: boolean } };
+export type Spot = ValueLocation & { aliases: { lastAlias: number; isForOne?: boolean } };
 
-/** The document of a row, in a query. */
-export function spotIn(row: Row, aliases: Spot['aliases']): Spot {
+/** The location of a row's document, in a query. */
+export function spotIn(row: TableRow, aliases: Spot['aliases']): Spot {
   return { ...rowOf(row), aliases };
 }
 
-/** A name for one more table of a query. */
+/** A name for another table of a query. */
 export function nextAlias({ aliases }: Spot): string {
   aliases.lastAlias += 1;
   return `t${aliases.lastAlias}`;
 }
 
-/** Compiles a condition at a place in a query; null is the one that everything meets. */
+/** Compiles a condition at a location in a query; null is the condition that everything meets. */
 export function compile(where: Where | null, spot: Spot): Sql {
   if (where === null) return { text: '1', values: [] };
   if ('and' in where) return combine(where.and, { word: 'AND', empty: '1' }, spot);
@@ -120,8 +124,8 @@ function compileToday({ today, tables, orGone }: Today, spot: Spot): Sql {
 }
 
 /**
- * A condition over other tables: `tablesFor` gives those that it asks in the place of the documents' own. The part that
- * it asks of today stays.
+ * A condition over other tables: `tablesFor` gives the table that replaces a document's own. The part about today
+ * stays.
  */
 export function withTables(where: Where, tablesFor: (tables: Tables) => Tables): Where {
   if ('and' in where) return { and: where.and.map((part) => withTables(part, tablesFor)) };
@@ -150,7 +154,7 @@ function positiveOf(where: Condition): Condition {
   return where;
 }
 
-/** The place that steps into objects lead to. */
+/** The location that steps into objects lead to. */
 export function advance(spot: Spot, steps: readonly Step[]): Spot {
   return { ...spot, path: [...spot.path, ...steps.map(({ name }) => name)] };
 }
@@ -168,9 +172,10 @@ function compileSteps(where: Condition, index: number, spot: Spot): Sql {
     const blockTypes = step.blockTypes ?? [];
     const type = `${alias}.value ->> '$.blockType'`;
     const condition = step.blockTypes ? `${type} IN (${holes(blockTypes)}) AND ${inner.text}` : inner.text;
-    // A list that is of another type by now may hold other values than objects, and SQLite fails over a path into that.
+    // A list whose field has another type now may hold values that are no objects, and SQLite fails on a path into
+    // them.
     return {
-      text: onceMayGoOn(
+      text: interruptibleOnce(
         at.row,
         `EXISTS (SELECT 1 FROM ${eachOf(at)} AS ${alias} WHERE CASE ${alias}.type WHEN 'object' THEN ${condition} END)`,
       ),
@@ -188,20 +193,17 @@ function compileSteps(where: Condition, index: number, spot: Spot): Sql {
     const points = (id: string) => `EXISTS (SELECT 1 FROM ${found(oneOf(tables, id))})`;
     return { text: step.isList ? someIn(at, points) : points(valueAt(at, 'text').text), values };
   }
-  const rows = `${tables.documents} AS ${alias} WHERE ${whileMayGoOn(tables, alias)}${inner.text} AND ${allowed.text}`;
+  const rows = `${tables.documents} AS ${alias} WHERE ${interruptibleScan(tables, alias)}${inner.text} AND ${allowed.text}`;
   const ids: Sql = { text: `SELECT ${alias}.id FROM ${rows}`, values };
   return step.isList ? someOf(at, ids) : { text: `${valueAt(at, 'text').text} IN (${ids.text})`, values: ids.values };
 }
 
-/**
- * The row of one document. Its id stands inside: SQLite would look through all of a view for one that a query around it
- * names.
- */
+/** The row of one document. Its id is inside the query: for an id outside, SQLite would look through all of a view. */
 export function oneOf({ documents, documentBy }: Tables, id: string): string {
   return documentBy?.(id) ?? `(SELECT * FROM ${documents} WHERE id = ${id})`;
 }
 
-/** Whether some entry of a list of texts is one of the given, by the rows of the link table where it has them. */
+/** Whether some entry of a list of texts is among others, by the rows of the link table if there are any. */
 function someOf(spot: Spot, among: Sql): Sql {
   const { row, path, aliases } = spot;
   const [field, ...deeper] = path;
@@ -222,7 +224,10 @@ function someOf(spot: Spot, among: Sql): Sql {
 
 function someIn(spot: Spot, meets: (entry: string) => string): string {
   const alias = nextAlias(spot);
-  return onceMayGoOn(spot.row, `EXISTS (SELECT 1 FROM ${eachOf(spot)} AS ${alias} WHERE ${meets(`${alias}.value`)})`);
+  return interruptibleOnce(
+    spot.row,
+    `EXISTS (SELECT 1 FROM ${eachOf(spot)} AS ${alias} WHERE ${meets(`${alias}.value`)})`,
+  );
 }
 
 function compileLeaf({ leaf, operator, values, trigrams }: Condition, at: Spot): Sql {
@@ -233,14 +238,14 @@ function compileLeaf({ leaf, operator, values, trigrams }: Condition, at: Spot):
   }
   if (leaf.kind === 'list' || leaf.kind === 'json') {
     const isThere = `coalesce(json_type(${place.expression}, '${jsonPath(place.path)}'), 'null') <> 'null'`;
-    return { text: onceMayGoOn(place.row, values[0] === 1 ? isThere : `NOT ${isThere}`), values: [] };
+    return { text: interruptibleOnce(place.row, values[0] === 1 ? isThere : `NOT ${isThere}`), values: [] };
   }
   if (place.row && !place.row.tables.isGlobal && leaf.name === 'createdAt' && place.path.length === 1) {
     const age = compareAge(columnOf(place.row, 'id', 'id'), operator, values);
     if (age) return age;
   }
   const compared = operators[operator](valueAt(place, leaf.kind), values);
-  const condition = isInColumn(place) ? compared : { ...compared, text: onceMayGoOn(place.row, compared.text) };
+  const condition = isInColumn(place) ? compared : { ...compared, text: interruptibleOnce(place.row, compared.text) };
   const { onlyIndex = null } = place.row ?? {};
   if (!trigrams || !place.row || onlyIndex !== null || place.row.tables.isPast) return condition;
   const found = compileTrigrams(trigrams, place.row, String(values[0]));
@@ -248,17 +253,17 @@ function compileLeaf({ leaf, operator, values, trigrams }: Condition, at: Spot):
 }
 
 /**
- * A bound on `createdAt` as one on the id, which begins with the millisecond and has an index: the ids of a millisecond
- * lie between the text it begins with and that of the next.
+ * A bound on `createdAt` as a bound on the id, which begins with the millisecond and has an index: the ids of a
+ * millisecond lie between its text and the text of the next millisecond.
  */
 function compareAge(id: string, operator: Operator, [from]: readonly Bound[]): Sql | null {
-  // Times before 1970 are in no id.
+  // No id has a time before 1970.
   if (typeof from !== 'number' || from < 0) return null;
   const bound = ages[operator];
   return bound ? { text: `${id} ${bound.sign} ?`, values: [idsFrom(from + bound.later)] } : null;
 }
 
-/** The comparison of ids for each of times, and how much later the millisecond is whose ids it is with. */
+/** For each operator on a time: the operator on the id, and the offset in milliseconds. */
 const ages: { [operator in Operator]?: { sign: string; later: number } } = {
   greater_than: { sign: '>=', later: 1 },
   greater_than_equal: { sign: '>=', later: 0 },
@@ -266,17 +271,17 @@ const ages: { [operator in Operator]?: { sign: string; later: number } } = {
   less_than_equal: { sign: '<', later: 1 },
 };
 
-/** The beginning of the ids made at a moment, in milliseconds since the epoch. */
+/** The beginning of the ids that were made at a moment, in milliseconds since the epoch. */
 function idsFrom(milliseconds: number): string {
   const time = milliseconds.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}`;
 }
 
 /** One entry per operator on a single value: SQL expressions and typed values in, SQL out. */
-const operators: Record<Operator, (value: Value, values: readonly Bound[]) => Sql> = {
+const operators: Record<Operator, (value: ValueSql, values: readonly Bound[]) => Sql> = {
   equals: ({ text, key }, [wanted = null]) => {
     if (wanted === null) return { text: `${key ?? text} IS NULL`, values: [] };
-    // The index is on the key; texts of one key may still differ in case, or in how they are composed.
+    // The index is on the key. Texts with one key may differ in case, or in how they are composed.
     return key
       ? { text: `(${key} = ${hole} AND ${text} = ${hole})`, values: [foldBound(wanted), wanted] }
       : { text: `${text} = ${hole}`, values: [wanted] };
@@ -305,7 +310,10 @@ const operators: Record<Operator, (value: Value, values: readonly Bound[]) => Sq
   exists: ({ text, key }, [isThere]) => ({ text: `${key ?? text} IS ${isThere === 1 ? 'NOT ' : ''}NULL`, values: [] }),
 };
 
-/** A value to be equal to. SQLite looks at a bare `?` there and plans anew for each value, which costs 10 µs. */
+/**
+ * The placeholder of a value in a comparison. At a bare `?` SQLite looks at the value and plans anew for each, which
+ * costs 10 µs.
+ */
 const hole = '(SELECT ?)';
 
 function foldBound(value: Bound): Bound {

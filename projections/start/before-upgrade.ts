@@ -11,28 +11,25 @@ import { createPrivate, privateFolder } from '../../storage/private.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { logFile, syncPath } from '../tables/files.ts';
 
-/** How a log is brought to a newer format. `tell` is given the lines for the operator. */
-export type Upgrading = { noBackup: boolean; tell: (line: string) => void };
+/** The options of an upgrade of a log. `tell` gets the lines for the operator. */
+export type UpgradeOptions = { noBackup: boolean; tell: (line: string) => void };
 
-/** The databases of a data directory that cannot be made anew, the first of which must be there. */
+/** The databases of a data directory that cannot be made anew. The first must be there. */
 const databases = ['log.db', 'vault.db', 'webhooks.db'];
-/**
- * Folders whose files never change, so a second name of each does for a backup; and what is in them of requests under
- * way.
- */
+/** Folders whose files never change, so a hard link of each is enough for a backup. */
 const folders = ['blobs', 'segments'];
 const underWay = 'incoming';
-/** Others, which are small. */
+/** Other files, which are small. */
 const files = ['seeded'];
 
 /**
- * Makes and verifies a backup of a data directory before its log gets another format: a folder there, which is a data
- * directory itself. For the process that holds the directory, before it commits the change.
+ * Makes and verifies a backup of a data directory before its log gets another format: a folder in it, which is itself a
+ * data directory. For the process that holds the directory, before it commits the change.
  *
- * @param from the format that the log has on the disk.
- * @throws BrokenLogError where there is no room for it, or the copy is not sound.
+ * @param from the format of the log on the disk.
+ * @throws BrokenLogError if there is no disk space for it, or the copy is not sound.
  */
-export function backUpBeforeUpgrade(directory: string, from: number, { noBackup, tell }: Upgrading): void {
+export function backUpBeforeUpgrade(directory: string, from: number, { noBackup, tell }: UpgradeOptions): void {
   const change = `log.db has format ${from} and is brought to format ${logFormat}, which the version of Annals that wrote it cannot read`;
   if (noBackup) {
     tell(`${change}; no backup is made (--no-backup)`);
@@ -44,7 +41,7 @@ export function backUpBeforeUpgrade(directory: string, from: number, { noBackup,
   const wayBack =
     `to go back, stop the service and start the earlier version with --data ${folder}: it has ${counted(head.size, 'event')}, and not ` +
     'those that come now; delete the folder when it is not needed any more, for what is erased from now on is still in it';
-  // Of a start that ended after it.
+  // A start that made the backup ended before it had changed the log.
   if (existsSync(folder)) {
     tell(`${change}; there is a backup already; ${wayBack}`);
     return;
@@ -87,7 +84,9 @@ function requireRoom(directory: string, folder: string): void {
   );
 }
 
-/** Whether the files of a folder can have a second name in another one: on the same disk, if that knows such names. */
+/**
+ * Whether the files of a folder can be linked into another folder: it is on the same disk, and the disk has hard links.
+ */
 function takesLinks(from: string, to: string): boolean {
   const [first] = filesIn(from);
   if (first === undefined) return true;
@@ -102,7 +101,7 @@ function takesLinks(from: string, to: string): boolean {
   }
 }
 
-/** The paths of all files below a folder that may be missing, without those of requests under way. */
+/** The paths of all files below a folder, which may be missing, without the files of requests under way. */
 function* filesIn(folder: string): Generator<string> {
   if (!existsSync(folder)) return;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -117,7 +116,7 @@ function copyInto(directory: string, folder: string): void {
     const [from, to] = [join(directory, name), join(folder, name)];
     if (!existsSync(from)) continue;
     createPrivate(to);
-    // As of its last commit, and without what was deleted.
+    // A copy of the last commit, without deleted content.
     withDatabase(from, { readonly: true }, (db) => db.prepare('VACUUM INTO ?').run(to));
     syncPath(to);
   }
@@ -140,7 +139,7 @@ function linkOrCopy(from: string, to: string): void {
   }
 }
 
-/** @throws BrokenLogError where the copy of a log is not sound, or is not the log with this head. */
+/** Checks a copy of a log. @throws BrokenLogError if it is not sound, or is not the log with this head. */
 function requireSame(folder: string, { size, root }: Head): void {
   const db = openLogToRead(logFile(folder), 64);
   try {

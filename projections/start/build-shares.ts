@@ -16,14 +16,12 @@ import { createIndexes, createTables, quote, type Tables, tablesOf, unquoted } f
 import type { Beat } from './helpers.ts';
 
 /**
- * A share of the documents of a log: those whose streams end in two hexadecimal digits from `from` up to, but without,
- * `to`. `categories` are the collections that are shared; of a `rest`, all other streams are part of it.
+ * A share of the documents of a log: the documents whose streams end in two hexadecimal digits from `from` up to, but
+ * without, `to`. `categories` are the collections that are divided; with `isRest`, the share has all other streams too.
  */
-export type Share = { categories: string[]; from: number; to: number; isRest: boolean };
+type Share = { categories: string[]; from: number; to: number; isRest: boolean };
 
-/**
- * A share to be folded into a file of its own: from the log in `log`, up to a position, by the last of these schemas.
- */
+/** A share to be folded into the file `path`: from the log in `log`, up to a position, by the last of these schemas. */
 export type SharePiece = {
   path: string;
   log: string;
@@ -36,17 +34,17 @@ export type SharePiece = {
 const chunk = 1000;
 
 /** Whether a stream is in a share. */
-export function isIn({ categories, from, to, isRest }: Share): (stream: string) => boolean {
+function isIn({ categories, from, to, isRest }: Share): (stream: string) => boolean {
   const prefixes = new Set(categories);
   return (stream) => {
     const place = 16 * digitAt(stream, stream.length - 2) + digitAt(stream, stream.length - 1);
-    // NaN with another character.
+    // NaN if a character is not a hexadecimal digit.
     if (!(place >= 0 && prefixes.has(splitStream(stream)[0]))) return isRest;
     return place >= from && place < to;
   };
 }
 
-/** The hexadecimal digit at a place; NaN for another character. */
+/** The hexadecimal digit at an index; NaN for another character. */
 function digitAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code >= 48 && code <= 57) return code - 48;
@@ -54,11 +52,12 @@ function digitAt(text: string, at: number): number {
 }
 
 /**
- * Divides the documents of a log, so many hundredths of them for the first, which has all other streams too.
+ * Divides the documents of a log into `count` shares. The first gets `first` of 256 parts of them, and all other
+ * streams.
  *
- * A collection whose documents have accounts is not divided: their deletion ends these.
+ * A collection whose documents have accounts is not divided, for deleting a document ends its account.
  */
-export function shareOut(
+export function sharesOf(
   db: Sqlite,
   tables: readonly Tables[],
   { count, first }: { count: number; first: number },
@@ -73,7 +72,7 @@ export function shareOut(
   return [{ categories, from: 0, to: first, isRest: true }, ...others];
 }
 
-/** Folds a share into a file of its own. @returns the number of its events. */
+/** Folds a share into its file. @returns the number of its events. */
 export function foldShare({ path, log: file, upTo, epochs, share, cacheMiB }: SharePiece, beat: Beat): number {
   const log = openLogToRead(file, 16);
   try {
@@ -82,7 +81,7 @@ export function foldShare({ path, log: file, upTo, epochs, share, cacheMiB }: Sh
     let folded = 0;
     const tables = tablesOf((epochs.at(-1) as Epoch).schema);
     writeShare(path, { tables, cacheMiB }, (db) => {
-      const projector = openProjector(db, tables, compileUpcaster([...epochs]), { isPart: true });
+      const projector = openProjector(db, { tables, upcaster: compileUpcaster([...epochs]) }, { isPart: true });
       for (let position = 0; position < upTo; position += chunk) {
         const events = texts(position, Math.min(position + chunk, upTo)).map(eventOf);
         projector.apply(events, emptyRoot);
@@ -97,8 +96,8 @@ export function foldShare({ path, log: file, upTo, epochs, share, cacheMiB }: Sh
   }
 }
 
-/** Makes the file of a share, in one transaction: it is thrown away where that is not finished. */
-function writeShare(path: string, { tables, cacheMiB }: Layout, fold: (db: Sqlite) => void): void {
+/** Makes the file of a share, in one transaction: an unfinished file is thrown away. */
+function writeShare(path: string, { tables, cacheMiB }: FileLayout, fold: (db: Sqlite) => void): void {
   removeDatabase(path);
   const db = openDatabase(path, { durability: 'off', cacheMiB });
   try {
@@ -111,20 +110,18 @@ function writeShare(path: string, { tables, cacheMiB }: Layout, fold: (db: Sqlit
   }
 }
 
-type Layout = { tables: readonly Tables[]; cacheMiB: number };
+type FileLayout = { tables: readonly Tables[]; cacheMiB: number };
 
-/** The part of the caller: the first share, and the tables that all events are needed for. */
+/** The caller's part: the first share, and the tables that need all events. */
 type FirstShare = { path: string; log: LogReader; upTo: number; made: Projection; share: Share; cacheMiB: number };
 
-/**
- * Folds the first share into a file of its own. @param look is shown each header. @returns the number of its events.
- */
-export function foldFirst({ path, log, upTo, made, share, cacheMiB }: FirstShare, told: Told): number {
+/** Folds the first share into its file. @returns the number of its events. */
+export function foldFirst({ path, log, upTo, made, share, cacheMiB }: FirstShare, told: FoldListeners): number {
   const includes = isIn(share);
   const texts = log.part(includes, true);
   let folded = 0;
   writeShare(path, { tables: made.tables, cacheMiB }, (db) => {
-    const projector = openProjector(db, made.tables, made.upcaster);
+    const projector = openProjector(db, made);
     for (let position = 0; position < upTo; ) {
       const end = Math.min(position + chunk, upTo);
       const events = texts(position, end).map(eventOf);
@@ -139,10 +136,10 @@ export function foldFirst({ path, log, upTo, made, share, cacheMiB }: FirstShare
   return folded;
 }
 
-type Told = { beat: Beat; look?: ((header: Header) => void) | undefined };
+type FoldListeners = { beat: Beat; look?: ((header: Header) => void) | undefined };
 
-/** Makes one file of those of all shares, the first of which has what all events are needed for. */
-export function mergeShares(path: string, parts: readonly string[], { tables, cacheMiB }: Layout): void {
+/** Merges the files of all shares into one. The first file has the tables that need all events. */
+export function mergeShares(path: string, parts: readonly string[], { tables, cacheMiB }: FileLayout): void {
   removeDatabase(path);
   const db = openDatabase(path, { durability: 'off', cacheMiB });
   try {
@@ -153,13 +150,13 @@ export function mergeShares(path: string, parts: readonly string[], { tables, ca
     createTables(db, tables);
     const all = parts.map((_, at) => `part${at}`);
     for (const { documents, texts, versions, pastTexts, linkTable, pastLinks } of tables) {
-      mergeTable(db, all, documents, 'key');
-      mergeTable(db, all, texts, 'key');
-      mergeTable(db, all, versions, 'valid_to');
-      mergeTable(db, all, pastTexts, 'valid_from');
+      mergeTable(db, all, { table: documents, key: 'key' });
+      mergeTable(db, all, { table: texts, key: 'key' });
+      mergeTable(db, all, { table: versions, key: 'valid_to' });
+      mergeTable(db, all, { table: pastTexts, key: 'valid_from' });
       if (!linkTable) continue;
-      mergeTable(db, all, linkTable, 'field, target, source');
-      mergeTable(db, all, pastLinks, 'field, target, source, valid_from');
+      mergeTable(db, all, { table: linkTable, key: 'field, target, source' });
+      mergeTable(db, all, { table: pastLinks, key: 'field, target, source, valid_from' });
     }
     const counts = all.map((part) => `SELECT key, documents FROM ${part}.counts`).join(' UNION ALL ');
     db.exec(`
@@ -177,10 +174,11 @@ export function mergeShares(path: string, parts: readonly string[], { tables, ca
 }
 
 /**
- * In the order of the key, as a replay writes it: so pages are full, and the rows of all parts are read as they are.
+ * Merges a table in the order of its key, as a replay writes it: so pages are full, and the rows of each part are read
+ * in their order.
  */
-function mergeTable(db: Sqlite, parts: readonly string[], table: string, key: string): void {
-  // Computed columns are not among them.
+function mergeTable(db: Sqlite, parts: readonly string[], { table, key }: { table: string; key: string }): void {
+  // The pragma leaves computed columns out.
   const names = db.prepare<[table: string], string>('SELECT name FROM pragma_table_info(?)').pluck();
   const columns = names.all(unquoted(table)).map(quote).join(', ');
   const rows = parts.map((part) => `SELECT ${columns} FROM ${part}.${table}`).join(' UNION ALL ');

@@ -15,33 +15,33 @@ import { logFile, lookInto, readFileOf } from '../tables/files.ts';
 import type { Projection } from '../tables/projection.ts';
 import { searchFileOf } from '../tables/search-tables.ts';
 import { projectionHash, tablesOf } from '../tables/tables.ts';
-import { buildReadFile, type Progress, type Source } from './rebuild.ts';
+import { buildReadFile, type EventSource, type Progress } from './rebuild.ts';
 import type { SchemaChange } from './schema-changes.ts';
-import { type Accepting, afterAll, allChangesIn, followingOf, refusalOf } from './schema-check.ts';
-import { locateIn, standsAgainst } from './schema-fit.ts';
+import { afterAll, allChangesIn, followingOf, type LossPolicy, refusalOf } from './schema-check.ts';
+import { locateIn, obstaclesTo } from './schema-fit.ts';
 
-/** The findings of a start about a schema, a line each. */
-export type Outlook = {
-  /** Whether it is another schema than the one that the log ends with. */
+/** The findings of a start about a schema, one line each. */
+export type DryStart = {
+  /** Whether the schema differs from the last schema of the log. */
   isChanged: boolean;
-  /** Whether its rules are others, or none are recorded. */
+  /** Whether the rules differ from the recorded ones, or none are recorded. */
   hasOtherRules: boolean;
-  /** The reasons for which the start would be refused. */
+  /** The reasons to refuse the start. */
   problems: string[];
   /** The changes for documents. */
   changes: SchemaChange[];
-  /** The values of an earlier schema that come back, a line each. */
+  /** The values of an earlier schema that come back, one line each. */
   returning: readonly string[];
 };
 
 /**
- * Gives the findings of a start on a data directory with a schema. Nothing is changed there, and a service may be
- * running on it. Where the directory has no read tables, and where values of an earlier schema come back, read tables
- * are built in a temporary folder.
+ * Gives the findings of a start on a data directory with a schema. It changes nothing there, and a service may be
+ * running on the directory. If the directory has no read tables, or values of an earlier schema come back, it builds
+ * read tables in a temporary folder.
  *
- * @throws BrokenLogError when the log does not hold its schemas.
+ * @throws BrokenLogError if the log does not hold its schemas.
  */
-export function lookAhead(directory: string, declared: Declared, progress?: Progress): Outlook {
+export function dryStart(directory: string, declared: Declared, progress?: Progress): DryStart {
   const db = openLogToRead(logFile(directory), 64);
   try {
     const log = readLog(db);
@@ -55,7 +55,7 @@ export function lookAhead(directory: string, declared: Declared, progress?: Prog
     const { holderOf } = log;
     const made: Projection = { tables: tablesOf(before), upcaster: compileUpcaster(epochs), epochs };
     const look = (read: Sqlite) => ({
-      problems: standsAgainst(read, { schema, holderOf, locate: locateIn(before, schema) }),
+      problems: obstaclesTo(read, { schema, holderOf, locate: locateIn(before, schema) }),
       changes: allChangesIn(read, following),
     });
     const file = readFileOf(directory, projectionHash(before, made.upcaster));
@@ -63,7 +63,7 @@ export function lookAhead(directory: string, declared: Declared, progress?: Prog
     if (back.length > 0) {
       const after = [...epochs, { position: afterAll, schema }];
       const next: Projection = { tables: tablesOf(schema), upcaster: compileUpcaster(after), epochs: after };
-      found.problems = lookIntoReplay(next, { log, progress }, (read) => standsAgainst(read, { schema, holderOf }));
+      found.problems = lookIntoReplay(next, { log, progress }, (read) => obstaclesTo(read, { schema, holderOf }));
     }
     return { ...difference, ...found, returning: back };
   } finally {
@@ -71,31 +71,31 @@ export function lookAhead(directory: string, declared: Declared, progress?: Prog
   }
 }
 
-/** The lines with which a start would be refused; empty where it would not be. */
-export function refusedOf({ problems, changes }: Pick<Outlook, 'problems' | 'changes'>, how: Accepting): string[] {
+/** The lines of the refusal of a start; empty if it would not be refused. */
+export function refusedOf({ problems, changes }: Pick<DryStart, 'problems' | 'changes'>, how: LossPolicy): string[] {
   const refusal = refusalOf(changes, how);
   return refusal ? [`${refusal.reason}:`, ...problems, ...refusal.lines] : problems;
 }
 
-/** The findings of a service that runs on a data directory about another schema, without a start. */
-export type ReloadOutlook = {
+/** The findings about another schema for a running service, which does not start anew. */
+export type ReloadFindings = {
   /**
-   * Whether it has other read tables, search tables or claims than the one that the log ends with, which only a start
-   * makes.
+   * Whether the schema has other read tables, search tables or claims than the last schema of the log. Only a start
+   * makes these.
    */
   hasOtherTables: boolean;
-  /** Whether it, or its rules, must be recorded. */
+  /** Whether the schema or the rules must be recorded. */
   isRecorded: boolean;
   /** The changes for documents. */
   changes: SchemaChange[];
 };
 
 /**
- * Looks whether a schema can follow the one of a running service, whose read tables are up to date.
+ * Checks whether a schema can follow the schema of a running service, whose read tables are up to date.
  *
- * @throws BrokenLogError when the log does not hold its schemas; an Error when the schema cannot follow it.
+ * @throws BrokenLogError if the log does not hold its schemas; Error if the schema cannot follow the last one.
  */
-export function lookAtReload(directory: string, declared: Declared): ReloadOutlook {
+export function checkReload(directory: string, declared: Declared): ReloadFindings {
   const db = openLogToRead(logFile(directory), 16);
   try {
     const log = readLog(db);
@@ -112,7 +112,7 @@ export function lookAtReload(directory: string, declared: Declared): ReloadOutlo
     const hasOtherTables =
       file !== nextFile ||
       searchFileOf(file, before) !== searchFileOf(nextFile, schema) ||
-      scopesOf(before) !== scopesOf(schema);
+      claimsAndAccountsOf(before) !== claimsAndAccountsOf(schema);
     const changes = lookInto(file, (read) => allChangesIn(read, following)) ?? [];
     return { hasOtherTables, isRecorded, changes };
   } finally {
@@ -120,8 +120,8 @@ export function lookAtReload(directory: string, declared: Declared): ReloadOutlo
   }
 }
 
-/** The claims that documents make, the streams that are accounts, and the names of both. */
-function scopesOf({ collections }: Schema): string {
+/** A text that is equal for schemas with the same claims, accounts and slugs. */
+function claimsAndAccountsOf({ collections }: Schema): string {
   return JSON.stringify(
     collections.map((one) => {
       const category = categoryOf(one);
@@ -131,7 +131,7 @@ function scopesOf({ collections }: Schema): string {
   );
 }
 
-function lookIntoReplay<T>(made: Projection, source: Source, look: (read: Sqlite) => T): T {
+function lookIntoReplay<T>(made: Projection, source: EventSource, look: (read: Sqlite) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'annals-'));
   try {
     const file = join(folder, 'read.db');

@@ -5,18 +5,18 @@ import type { Projection } from '../tables/projection.ts';
 import { openProjector, type Projector } from '../tables/projector.ts';
 import { createIndexes, createTables } from '../tables/tables.ts';
 import type { Helpers } from './helpers.ts';
-import { beginTogether } from './parallel-build.ts';
+import { beginParallelBuild } from './parallel-build.ts';
 
-/** Told how far long work has come, in events. */
+/** Called with the progress of long work, in events. */
 export type Progress = (done: number, total: number) => void;
 
 const chunk = 1000;
 
 /**
- * The events that a read file is made from: those of a log up to a position, which is its end where none is given.
- * `helped`: other threads, and the file of the log, which they read as it is on the disk.
+ * The events that a read file is built from: the events of a log up to a position, by default all. `helped`: other
+ * threads, and the file of the log, which they read as it is on the disk.
  */
-export type Source = {
+export type EventSource = {
   log: LogReader;
   upTo?: number;
   progress?: Progress | undefined;
@@ -24,19 +24,19 @@ export type Source = {
 };
 
 /**
- * Builds a read file from events, replacing what is at `path`. It is not pressed on the disk:
- * move it into place with {@link moveIntoPlace}.
+ * Builds a read file from events, and replaces the file at `path`. The file is not synced: move it into place with
+ * {@link moveIntoPlace}.
  */
-export function buildReadFile(path: string, made: Projection, source: Source): void {
+export function buildReadFile(path: string, made: Projection, source: EventSource): void {
   removeDatabase(path);
-  if (buildTogether(path, made, source)) return;
+  if (buildInParallel(path, made, source)) return;
   removeDatabase(path);
   const db = openDatabase(path, { durability: 'off', cacheMiB: 256 });
   try {
     // One transaction: a page that many events change is written when the cache is full, not after every chunk.
     db.exec('BEGIN');
     createTables(db, made.tables);
-    catchUp(openProjector(db, made.tables, made.upcaster), source);
+    catchUp(openProjector(db, made), source);
     createIndexes(db, made.tables);
     db.exec('COMMIT');
   } finally {
@@ -44,15 +44,18 @@ export function buildReadFile(path: string, made: Projection, source: Source): v
   }
 }
 
-/** False where it is not worth it, or where anything failed: then one thread alone makes it, and says what is wrong. */
-function buildTogether(
+/**
+ * Builds a read file with several threads. False if that is not worth it, or anything failed: then one thread alone
+ * builds the file, and says what is wrong.
+ */
+function buildInParallel(
   path: string,
   made: Projection,
-  { log, upTo = log.head().size, progress, helped }: Source,
+  { log, upTo = log.head().size, progress, helped }: EventSource,
 ): boolean {
   if (!helped?.helpers) return false;
   const { helpers, db } = helped;
-  const making = beginTogether({ path, made, db, log, upTo, helpers, progress });
+  const making = beginParallelBuild({ path, made, db, log, upTo, helpers, progress });
   if (!making) return false;
   try {
     return making.finish() !== null;
@@ -63,8 +66,8 @@ function buildTogether(
   }
 }
 
-/** Applies the events that a read file is missing; returns their number. */
-export function catchUp(projector: Projector, { log, upTo: size = log.head().size, progress }: Source): number {
+/** Applies the events that a read file lacks. @returns their number. */
+export function catchUp(projector: Projector, { log, upTo: size = log.head().size, progress }: EventSource): number {
   const from = projector.checkpoint()?.position ?? 0;
   for (let position = from; position < size; ) {
     const upTo = Math.min(position + chunk, size);

@@ -10,49 +10,50 @@ import { jsonPath, quote } from '../tables/tables.ts';
 import { isOtherJson } from './schema-fit.ts';
 
 /**
- * An effect of a new schema on existing documents, asked of the read tables of the schema before. It is told only of as
- * many documents as it is true of: a field that no document has a value of is no loss.
+ * A possible effect of a new schema on existing documents, which a query over the read tables of the former schema
+ * counts. Only documents with the effect count: a field without any value is no loss.
  */
-export type Question = {
+type Question = {
   /** As in {@link Tables}: `posts`, or `globals/site`. */
   key: string;
-  /** SQL over `doc`, true of the documents that are counted; null: all of them. */
+  /** SQL over `doc`, true for the counted documents; null: all documents. */
   condition: string | null;
-  /** The values of its `?`. */
+  /** The values of the condition's `?`. */
   values: string[];
-  /** Whether documents show less by it. */
+  /** Whether documents show less with the new schema. */
   isLoss: boolean;
-  /** @param documents how many, 1 at least, in words: `3 documents`. */
+  /** @param documents the number of documents, at least 1, in words: `3 documents`. */
   tell: (documents: string) => string;
 };
 
-/** An effect of a new schema on documents, in a line. */
+/** An effect of a new schema on documents, in one line. */
 export type SchemaChange = Pick<Question, 'isLoss'> & { line: string };
 
 /**
- * The schemas before and after a change; `returning`: the paths of fields of the later one that have values of an
- * earlier schema.
+ * The schemas before and after a change; `returning`: the paths of fields of the later schema that get back values of
+ * an earlier schema.
  */
 export type Succession = { before: Schema; after: Schema; returning: ReadonlySet<string> };
 
-/** Where a list of fields stands: its name for people, and how SQL comes to its values. */
-type Place = {
+/** A list of fields: its name for people, and how SQL reaches its values. */
+type FieldList = {
   name: string;
-  /** The JSON that its values are in, and the way in it. */
+  /** The JSON with its values, and the path in it. */
   json: string;
   path: string[];
   /**
-   * A condition on that JSON as one on the document, which holds several of them where the fields are those of items.
+   * Turns a condition on that JSON into a condition on the document, which has several such objects if the fields
+   * belong to items.
    */
   within: (condition: string) => string;
   depth: number;
-  /** Whether it is that of a collection itself. */
+  /** Whether it is the list of fields of a collection itself. */
   isTop: boolean;
 };
 
-type Ask = { place: Place; condition: string; values?: string[]; isLoss?: boolean; tell: Question['tell'] };
+type Ask = { place: FieldList; condition: string; values?: string[]; isLoss?: boolean; tell: Question['tell'] };
 
-/** The changes for documents by a schema that follows another. Labels, bounds and additions change nothing for them. */
+/** The questions about the effects of a schema that follows another. Labels, bounds and additions have none. */
 export function questionsAbout({ before, after, returning }: Succession): Question[] {
   const now = new Map(keyedFields(after).map((one) => [one.key, one]));
   const old = new Map(keyedFields(before).map((one) => [one.key, one]));
@@ -68,7 +69,7 @@ export function questionsAbout({ before, after, returning }: Succession): Questi
     }
     const { name } = next;
     const isTop = !key.startsWith('globals/');
-    const top: Place = { name, json: 'doc', path: [], within: (condition) => condition, depth: 0, isTop };
+    const top: FieldList = { name, json: 'doc', path: [], within: (condition) => condition, depth: 0, isTop };
     const asks = [...asksAbout(top, fields, { after: next.fields, returning })].map((ask) => {
       const { place, condition, values = [], isLoss = false, tell } = ask;
       return { key, condition: place.within(condition), values, isLoss, tell };
@@ -77,7 +78,7 @@ export function questionsAbout({ before, after, returning }: Succession): Questi
   });
 }
 
-/** The paths of its documents are others. */
+/** The question about a renamed collection, whose documents have other paths. */
 function renamed({ key, name: former }: Keyed, name: string): Question {
   const tell = (documents: string) =>
     `${name} was ${former}: ${documents} and all that is recorded of it are under the new name, and nothing is under the former one`;
@@ -85,8 +86,8 @@ function renamed({ key, name: former }: Keyed, name: string): Question {
 }
 
 /**
- * The end of a message about a collection that is gone: how to keep it if a new one, with some of its fields, is
- * probably the same.
+ * The end of a message about a removed collection: how to keep it if a new one, with some of its fields, is probably
+ * the same.
  */
 function likely({ name: gone, fields }: Keyed, added: readonly Keyed[]): string {
   const isGlobal = gone.startsWith('globals/');
@@ -104,13 +105,13 @@ function likely({ name: gone, fields }: Keyed, added: readonly Keyed[]): string 
   return `; if it is ${found} now, write slug: '${slug}' there, for a slug stays, and its new name as label`;
 }
 
-/** SQLite takes 2,000 columns of a result, and a schema can change in more ways than that. */
+/** SQLite allows 2,000 columns in a result, and a schema can change in more ways. */
 const mostAtOnce = 500;
 
 /**
- * The changes for documents by a new schema. All questions about a collection are asked in one pass over its documents.
+ * The effects of a new schema on documents. One pass over the documents of a collection answers all its questions.
  *
- * @param db the read file of the schema before.
+ * @param db the read file of the former schema.
  */
 export function changesIn(db: Sqlite, succession: Succession): SchemaChange[] {
   const changes: SchemaChange[] = [];
@@ -132,23 +133,27 @@ export function changesIn(db: Sqlite, succession: Succession): SchemaChange[] {
   return changes;
 }
 
-type Next = { after: readonly FieldSchema[]; returning: Succession['returning'] };
+type NextFields = { after: readonly FieldSchema[]; returning: Succession['returning'] };
 
-function* asksAbout(place: Place, before: readonly FieldSchema[], { after, returning }: Next): Generator<Ask> {
+function* asksAbout(
+  place: FieldList,
+  before: readonly FieldSchema[],
+  { after, returning }: NextFields,
+): Generator<Ask> {
   const old = storedIn(before);
   const now = [...storedIn(after).values()].map((field) => ({ field, previous: previousOf(field, old) }));
   const kept = new Set(now.map(({ previous }) => previous?.name));
   const added = now.flatMap(({ field, previous }) => (previous ? [] : [field]));
   for (const field of old.values()) if (!kept.has(field.name)) yield gone(place, field, added);
   for (const { field, previous } of now) {
-    // How many have one is not known before they are back.
+    // The number of values is not known before they are back.
     const isBack = returning.has(`${place.name}.${field.name}`);
     if (field.required && !previous?.required && !isBack) yield lacking(place, field, previous);
     if (previous) yield* asksInside(place, previous, { field, returning });
   }
 }
 
-/** Those that documents have values of. */
+/** The fields of which documents have values, by name. */
 function storedIn(fields: readonly FieldSchema[]) {
   const stored = dataFields(fields).filter(({ type }) => type !== 'join');
   return new Map(stored.map((field) => [field.name, field]));
@@ -156,7 +161,7 @@ function storedIn(fields: readonly FieldSchema[]) {
 
 type Field = ReturnType<typeof dataFields>[number];
 
-function gone(place: Place, field: Field, added: readonly Field[]): Ask {
+function gone(place: FieldList, field: Field, added: readonly Field[]): Ask {
   const alike = added.filter((other) => other.type === field.type && isList(other) === isList(field));
   const nearest = byNearness(
     field.name,
@@ -168,23 +173,23 @@ function gone(place: Place, field: Field, added: readonly Field[]): Ask {
   return { place, condition: holds(field, place), isLoss: true, tell };
 }
 
-/** Documents that the check of a new one would refuse: see `required` in `config/fields.ts`. */
-function lacking(place: Place, field: Field, previous: Field | undefined): Ask {
+/** The question about documents that would be refused as new ones: see `required` in `config/fields.ts`. */
+function lacking(place: FieldList, field: Field, previous: Field | undefined): Ask {
   const tell = (documents: string) =>
     `${place.name}.${field.name} is required now: ${documents} had no value of it, and have none until one is written; a default is for new documents`;
-  // A required field is missing only in what is there.
+  // A required field can only be missing in an object that exists.
   const container = place.path.length > 0 ? `json_type(${place.json}, ${at(place.path)}) = 'object' AND ` : '';
   const missing = previous ? `NOT coalesce(${fills(previous, place)}, 0)` : '1';
   return { place, condition: `(${container}${missing})`, tell };
 }
 
-type Following = { field: Field } & Pick<Next, 'returning'>;
+type NextField = { field: Field } & Pick<NextFields, 'returning'>;
 
-function* asksInside(place: Place, before: Field, { field: after, returning }: Following): Generator<Ask> {
+function* asksInside(place: FieldList, before: Field, { field: after, returning }: NextField): Generator<Ask> {
   const name = `${place.name}.${after.name}`;
-  // A change that is refused in any case names its documents there.
+  // A change that is refused anyway names its documents in the refusal.
   const isTold = kindOf(before) !== kindOf(after) && !(place.isTop && isOtherJson(before, after));
-  if (isTold) yield otherwise(place, name, before, after);
+  if (isTold) yield otherwise(place, before, after);
   if (before.options && after.options) {
     const left = new Set(after.options.map(({ value }) => value));
     for (const { value } of before.options) {
@@ -198,8 +203,8 @@ function* asksInside(place: Place, before: Field, { field: after, returning }: F
   const now = new Map(partsOf(after).map(({ slug, fields }) => [slug, fields]));
   for (const { slug, fields } of partsOf(before)) {
     const at = slug === null ? name : `${name}.${slug}`;
-    const inside: Place = isList(before)
-      ? itemsOf(place, before, at, slug)
+    const inside: FieldList = isList(before)
+      ? itemsOf(place, before, { name: at, block: slug })
       : { ...place, name: at, path: [...place.path, before.name], isTop: false };
     const tell = (documents: string) =>
       `${name} has no block "${slug}" any more: ${documents} had one, and keep it as it is`;
@@ -209,34 +214,34 @@ function* asksInside(place: Place, before: Field, { field: after, returning }: F
   }
 }
 
-/** The meaning of values. Types that hold and mean the same are one. */
+/** The meaning of values. Types with the same values and meaning are one kind. */
 function kindOf({ type, hasMany, relationTo }: Field): string {
   const same = type === 'textarea' ? 'text' : type === 'radio' ? 'select' : type;
   return `${same}${relationTo === undefined ? '' : ` to ${relationTo}`}${hasMany ? ' with hasMany' : ''}`;
 }
 
 /**
- * Values that were written as one type are answered as another. A text that is an option is as good as one that was
- * chosen.
+ * The question about values that were written as one type and are answered as another. A text that is an option counts
+ * as chosen.
  */
-function otherwise(place: Place, name: string, before: Field, after: Field): Ask {
+function otherwise(place: FieldList, before: Field, after: Field): Ask {
   const isChosen = after.options !== undefined && !before.options && !isList(before) && !isList(after);
   const value = `json_extract(${memberIn(before, place)})`;
   const unfit = isChosen ? ` AND ${value} NOT IN (SELECT value FROM json_each(?))` : '';
   const values = isChosen ? [JSON.stringify(after.options?.map((option) => option.value))] : [];
-  // Of the objects in a list of blocks a list of one kind shows its own fields.
+  // A list of one kind shows only its own fields of the objects in a list of blocks.
   const isLoss = blocksOf(before).length > 0 && partsOf(after).length > blocksOf(after).length;
   const then = isLoss
     ? 'show of it what the fields of the list are called'
     : 'keep it as it is until another is written';
   const what = isChosen ? 'a value that is not one of its options' : 'a value of it';
   const tell = (documents: string) =>
-    `${name} is ${kindOf(after)} now and was ${kindOf(before)}: ${documents} had ${what}, and ${then}`;
+    `${place.name}.${after.name} is ${kindOf(after)} now and was ${kindOf(before)}: ${documents} had ${what}, and ${then}`;
   return { place, condition: `(${holds(before, place)}${unfit})`, values, isLoss, tell };
 }
 
-/** The items of a list, or those of them that are blocks of one kind. */
-function itemsOf(place: Place, field: Field, name: string, block: string | null): Place {
+/** The fields of the items of a list, or of its blocks of one kind. */
+function itemsOf(place: FieldList, field: Field, { name, block }: { name: string; block: string | null }): FieldList {
   const depth = place.depth + 1;
   const item = `item${depth}`;
   const list = `json_each(${place.json}, ${at([...place.path, field.name])})`;
@@ -256,23 +261,23 @@ function at(path: readonly string[]): string {
   return `'${jsonPath(path)}'`;
 }
 
-function memberIn({ name }: Field, { json, path }: Place): string {
+function memberIn({ name }: Field, { json, path }: FieldList): string {
   return `${json}, ${at([...path, name])}`;
 }
 
-function holds(field: Field, place: Place): string {
+function holds(field: Field, place: FieldList): string {
   const value = memberIn(field, place);
   return isList(field) ? `json_array_length(${value}) > 0` : `json_type(${value}) <> 'null'`;
 }
 
 const emptyTexts: readonly string[] = ['text', 'textarea', 'email', 'url'];
 
-function fills(field: Field, place: Place): string {
+function fills(field: Field, place: FieldList): string {
   const held = holds(field, place);
   return emptyTexts.includes(field.type) ? `(${held} AND json_extract(${memberIn(field, place)}) <> '')` : held;
 }
 
-function chooses(field: Field, place: Place): string {
+function chooses(field: Field, place: FieldList): string {
   const value = memberIn(field, place);
   if (!isList(field)) return `json_extract(${value}) = ?`;
   const option = `option${place.depth}`;

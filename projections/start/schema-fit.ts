@@ -18,26 +18,26 @@ import type { Finding } from '../../events/proof/seen-heads.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { jsonPath, quote } from '../tables/tables.ts';
 
-/** Where the documents of a read file have the value of a field; null where they have none. */
-export type Locate = (category: Category, path: readonly string[]) => readonly string[] | null;
+/** Gives the path under which the documents of a read file have the value of a field; null if they have none. */
+type Locate = (category: Category, path: readonly string[]) => readonly string[] | null;
 
 type HolderOf = LogReader['holderOf'];
 
 /**
- * A schema that documents are to fit. `holderOf` gives the holder of a unique value in the log; `locate` is needed
- * where the read file is that of another schema.
+ * A schema that documents must fit. `holderOf` gives the holder of a unique value in the log; `locate` is needed if the
+ * read file has another schema.
  */
 type Fit = { schema: Schema; holderOf: HolderOf; locate?: Locate };
 
 /**
- * The obstacles to a schema in the live documents of a read file, a line each: values of another type, and values that
- * are shared of a field that is to be unique.
+ * The obstacles to a schema in the live documents of a read file, one line each: values of another type, and shared
+ * values of a field that becomes unique.
  */
-export function standsAgainst(db: Sqlite, { schema, holderOf, locate = (_category, path) => path }: Fit): string[] {
+export function obstaclesTo(db: Sqlite, { schema, holderOf, locate = (_category, path) => path }: Fit): string[] {
   return [...misfits(db, schema, locate), ...duplicates(db, { schema, holderOf, locate })];
 }
 
-/** Where a read file of the schema before has what a schema after it declares. */
+/** Locates the values of a schema's fields in a read file of the former schema. */
 export function locateIn(before: Schema, after: Schema): Locate {
   const old = new Map(before.collections.map((one) => [categoryOf(one), one.fields]));
   const now = new Map(after.collections.map((one) => [categoryOf(one), one.fields]));
@@ -63,7 +63,7 @@ function documentsIn(category: Category): string {
   return `${quote(`documents ${category}`)} JOIN ${quote(`texts ${category}`)} USING (key)`;
 }
 
-/** Fields that became unique while documents share a value: the first five of each. */
+/** The shared values of fields that became unique, the first five of each field. */
 function duplicates(db: Sqlite, { schema, holderOf, locate }: Required<Fit>): string[] {
   return schema.collections.flatMap((one) => {
     const category = categoryOf(one);
@@ -83,12 +83,12 @@ function duplicates(db: Sqlite, { schema, holderOf, locate }: Required<Fit>): st
   });
 }
 
-/** A value that several documents have, and their ids, with commas between them. */
-type Shared = { value: Json; ids: string };
+/** A value that several documents have, and their ids, separated by commas. */
+type SharedValue = { value: Json; ids: string };
 
-function sharedValues(db: Sqlite, category: Category, path: readonly string[]): IteratorObject<Shared> {
+function sharedValues(db: Sqlite, category: Category, path: readonly string[]): IteratorObject<SharedValue> {
   const rows = db
-    .prepare<[path: string], Shared>(
+    .prepare<[path: string], SharedValue>(
       `SELECT doc ->> ? AS value, group_concat(id, ', ') AS ids FROM ${documentsIn(category)}
        WHERE value IS NOT NULL GROUP BY value HAVING count(*) > 1 ORDER BY min(key)`,
     )
@@ -97,8 +97,8 @@ function sharedValues(db: Sqlite, category: Category, path: readonly string[]): 
 }
 
 /**
- * Whether two documents share a time since `10:00` and `10:00:00` were two values: each holds one of them, and goes on
- * so.
+ * Whether two documents share a time because `10:00` and `10:00:00` once were two values: each holds one of them, and
+ * keeps it.
  */
 function wereTwoValues({ scope, value, former }: Claim, streams: readonly string[], holderOf: HolderOf): boolean {
   if (former === undefined) return false;
@@ -106,7 +106,7 @@ function wereTwoValues({ scope, value, former }: Claim, streams: readonly string
   return streams.length === 2 && streams.every((stream) => holders.includes(stream));
 }
 
-/** Every claim that the live documents of a read file hold under a schema, read from the fields' own columns. */
+/** Every claim that the live documents of a read file hold under a schema, read from the columns of the fields. */
 export function* claimsIn(db: Sqlite, schema: Schema): Generator<{ claim: Claim; stream: string }> {
   for (const one of schema.collections) {
     const category = categoryOf(one);
@@ -124,7 +124,7 @@ export function* claimsIn(db: Sqlite, schema: Schema): Generator<{ claim: Claim;
   }
 }
 
-/** Compares the claims of a log with those that documents make. */
+/** Compares the claims of a log with the claims of documents. */
 export function checkClaims(db: Sqlite, expected: ReturnType<typeof claimsIn>): Finding | null {
   const select = db.prepare('SELECT stream FROM claims WHERE scope = ? AND value = ?').pluck();
   let count = 0;
@@ -139,7 +139,7 @@ export function checkClaims(db: Sqlite, expected: ReturnType<typeof claimsIn>): 
   return stored === count ? null : `claims: ${stored} are stored, the documents make ${count}`;
 }
 
-/** Fields whose type changed while documents hold values of the old one. */
+/** The problems of fields whose type changed while documents hold values of the old type. */
 function misfits(db: Sqlite, schema: Schema, locate: Locate): string[] {
   const problems: string[] = [];
   for (const one of schema.collections) {
@@ -163,7 +163,7 @@ function misfits(db: Sqlite, schema: Schema, locate: Locate): string[] {
 }
 
 /**
- * Whether no value of one field can be one of another at the top level of a collection: a start is refused for each.
+ * Whether two fields have no JSON type in common: at the top level of a collection, a start is refused for each value.
  */
 export function isOtherJson(before: DataField, after: DataField): boolean {
   const [was, is] = [jsonTypes(before), jsonTypes(after)];

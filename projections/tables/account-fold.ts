@@ -5,12 +5,15 @@ import type { Context, Header } from '../../events/facts/envelope.ts';
 import { erasedStreams } from '../../events/facts/erasures.ts';
 import type { RecordedEvent } from '../../events/facts/log.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
-import { openRows, type Rows } from './account-rows.ts';
+import { type AccountRows, openAccountTables } from './account-rows.ts';
 
 /** The tables about accounts, whatever the schema. */
 export const accountTables = ['accounts', 'sessions', 'invites', 'mails'] as const;
 
-/** Makes them in an empty file, with their indexes: they stay small, so a bulk load need not wait with those. */
+/**
+ * Makes the account tables in an empty file, with their indexes: the tables stay small, so a bulk load can have the
+ * indexes from the start.
+ */
 export function createAccountTables(db: Sqlite): void {
   db.exec(`
     CREATE TABLE accounts (
@@ -40,31 +43,34 @@ export function createAccountTables(db: Sqlite): void {
 }
 
 /**
- * An event of a stream about accounts. `category` and `id` are those of its stream, `at` when it was recorded,
- * milliseconds since the epoch.
+ * An event of a stream about accounts. `category` and `id` are from the name of the stream; `at` is when it was
+ * recorded, in milliseconds since the epoch.
  */
 type AccountEvent = AccountRef & { header: Header; data: JsonObject; context: Context; at: number };
 
+export type AccountFold = ReturnType<typeof openAccountFold>;
+
 /**
- * Folds events into the tables about accounts, one by one. Pure as the other folds are: what has expired is told from
- * the times of events. Nothing outside of the log decides who is logged in.
+ * Folds events into the tables about accounts, one by one. Like the other folds it is pure: the times of events decide
+ * what has expired, and nothing outside of the log decides who is logged in.
  */
 export function openAccountFold(db: Sqlite) {
-  const rows = openRows(db);
+  const rows = openAccountTables(db);
   const effects = effectsOn(rows);
 
-  /** Applies one event; to be called for every event of the log, in order. */
+  /** Applies one event. Must be called for every event of the log, in order. */
   function apply({ header, data, context }: RecordedEvent): void {
     const at = Date.parse(header.recordedAt);
     if (header.type === 'document.deleted') endAccount(rows, header.stream);
     if (header.type === 'document.erased') forget(rows, { stream: header.stream, data: data ?? {}, at });
-    // A login under a clock that was ahead would last for as long as that.
+    // A login under a clock that was ahead would last longer by that lead.
     if (header.stream === clockStream) rows.sessions.endSince(at);
     const about = splitAccountStream(header.stream);
     if (!about) return;
     if (about.isInvite) rows.invites.move(about.id, header.version);
     else rows.accounts.move(header.stream, header.version);
-    // The payload of an erased event is not known: read as `{}`, it ends all that it may have ended and begins nothing.
+    // The payload of an erased event is not known. Read as `{}`, the event ends all that it may have ended, and begins
+    // nothing.
     effects[header.type]?.({
       header,
       category: about.category,
@@ -79,14 +85,15 @@ export function openAccountFold(db: Sqlite) {
 }
 
 /** The effects of each type of event, beside moving the version of its stream. */
-function effectsOn({ accounts, sessions, invites, mails }: Rows): {
+function effectsOn({ accounts, sessions, invites, mails }: AccountRows): {
   [type in EventType]?: (event: AccountEvent) => void;
 } {
   return {
     'session.started': ({ header, category, id, data, context, at }) => {
       const sid = textOf(data.sid);
       const expiresAt = timeOf(data.expiresAt);
-      // A clock that was put back is behind the times of events: by those, what begins now would be over already.
+      // After the clock was put back, times of events may be later than now: by them, a session that begins now would
+      // be over already.
       if (at < expiresAt) sessions.purge(at);
       accounts.setLogin(header.stream, at);
       if (sid === null) return;
@@ -150,8 +157,8 @@ function requestOf({ header, at }: AccountEvent) {
   return { position: header.position, event: header.id, stream: header.stream, since: at };
 }
 
-/** An account ends with the document of its user. Most documents have none, which costs one look. */
-function endAccount({ accounts, sessions, mails }: Rows, document: string): void {
+/** Ends the account of a deleted user document. Most documents have no account, which costs one look-up. */
+function endAccount({ accounts, sessions, mails }: AccountRows, document: string): void {
   const reset = accounts.end(document);
   if (reset === undefined) return;
   const [category, id] = splitStream(document);
@@ -160,10 +167,13 @@ function endAccount({ accounts, sessions, mails }: Rows, document: string): void
 }
 
 /**
- * Forgets the streams that an event has erased, and what has expired: an event that was erased may have been the one
- * that ended it, which a replay does not know any more.
+ * Forgets the streams that an event has erased, and what has expired: an erased event may have ended it, and a replay
+ * does not know that any more.
  */
-function forget(rows: Rows, { stream: document, data, at }: { stream: string; data: JsonObject; at: number }): void {
+function forget(
+  rows: AccountRows,
+  { stream: document, data, at }: { stream: string; data: JsonObject; at: number },
+): void {
   endAccount(rows, document);
   rows.sessions.purge(at);
   rows.mails.removeWith(rows.invites.purge(at));

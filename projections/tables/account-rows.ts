@@ -4,18 +4,18 @@ import type { Sqlite } from '../../storage/sqlite.ts';
 import type { Invite, Session, WaitingMail } from './accounts.ts';
 
 /** A request to reset a password. Times are milliseconds since the epoch. */
-type Reset = { token: string; email: string | null; expiresAt: number };
+type ResetRequest = { token: string; email: string | null; expiresAt: number };
 
-/** Members of a mail that are null where they are left out. */
+/** The members of a mail that are null if they are left out. */
 type Optional = 'id' | 'email' | 'token' | 'expiresAt';
 
 type Mail = Omit<WaitingMail, Optional> & Partial<Pick<WaitingMail, Optional>>;
 
 /** The tables that events about accounts change. */
-export type Rows = ReturnType<typeof openRows>;
+export type AccountRows = ReturnType<typeof openAccountTables>;
 
-/** Prepares what changes them. */
-export function openRows(db: Sqlite) {
+/** Prepares the changes of the account tables. */
+export function openAccountTables(db: Sqlite) {
   return {
     accounts: openAccountRows(db),
     sessions: openSessionRows(db),
@@ -42,13 +42,13 @@ function openAccountRows(db: Sqlite) {
     move: (stream: string, version: number): void => void upsert.run(stream, version),
     setCredential: (stream: string, credential: string | null): void => void setCredential.run(credential, stream),
     setLogin: (stream: string, at: number): void => void setLogin.run(at, stream),
-    /** Replaces the reset that counts, null for none. @returns the token of the one before. */
-    replaceReset(stream: string, reset: Reset | null): string | null {
+    /** Replaces the valid reset; null for none. @returns the token of the former reset. */
+    replaceReset(stream: string, reset: ResetRequest | null): string | null {
       const before = selectReset.get(stream) ?? null;
       setReset.run(reset?.token ?? null, reset?.email ?? null, reset?.expiresAt ?? null, stream);
       return before;
     },
-    /** Ends the account of a document. @returns the token of its reset; undefined where the document has no account. */
+    /** Ends the account of a document. @returns the token of its reset; undefined if the document has no account. */
     end(document: string): string | null | undefined {
       const [category, id] = splitStream(document);
       return remove.all(accountStream(category, id))[0];
@@ -71,7 +71,7 @@ function openSessionRows(db: Sqlite) {
 
   return {
     /**
-     * Starts a session. A login that a change of the password overtook names the credential before, and starts nothing.
+     * Starts a session. A login that a change of the password overtook names the former credential, and starts none.
      */
     start(session: Omit<Session, 'refreshedAt'>, stream: string, credential: string | null): void {
       const { sid, category, id, startedAt, expiresAt, ip, userAgent } = session;
@@ -81,7 +81,7 @@ function openSessionRows(db: Sqlite) {
       update.run(times.at, times.expiresAt, sid, category, id);
     },
     end: ({ category, id }: AccountRef, sid: string): void => void remove.run(sid, category, id),
-    /** Ends all sessions of an account but the one that is kept. */
+    /** Ends all sessions of an account except the session `kept`. */
     endAll: ({ category, id }: AccountRef, kept: string | null = null): void =>
       void removeOthers.run(category, id, kept),
     endSince: (time: number): void => void removeSince.run(time),
@@ -102,19 +102,19 @@ function openInviteRows(db: Sqlite) {
 
   return {
     move: (id: string, version: number): void => void update.run(version, id),
-    /** Adds an invitation. @returns the ids of those to the same address, which it replaces. */
+    /** Adds an invitation. @returns the ids of the invitations to the same address, which it replaces. */
     add({ id, category, email, inviter, createdAt, expiresAt, version }: Invite): string[] {
       const replaced = removeTo.all(category, email);
       insert.run(id, category, email, inviter, createdAt, expiresAt, version);
       return replaced;
     },
     remove: (id: string): void => void remove.run(id),
-    /** Removes those that have expired. @returns their ids. */
+    /** Removes expired invitations. @returns their ids. */
     purge: (at: number): string[] => purge.all(at),
   };
 }
 
-/** Writes `mails`, those that are still to be sent. */
+/** Writes `mails`, the mails that are still to be sent. */
 function openMailRows(db: Sqlite) {
   const insert = db.prepare('INSERT INTO mails VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const remove = db.prepare('DELETE FROM mails WHERE event = ?');
@@ -127,7 +127,7 @@ function openMailRows(db: Sqlite) {
       insert.run(position, event, stream, kind, ...to, since);
     },
     remove: (event: string | null): void => void remove.run(event),
-    /** Removes the mails that bring one of these tokens, because it opens nothing any longer. */
+    /** Removes the mails with one of these tokens, which are not valid any longer. */
     removeWith(tokens: readonly (string | null)[]): void {
       for (const token of tokens) removeWith.run(token);
     },

@@ -5,8 +5,8 @@ import { accountStream, setupStream, splitAccountStream } from '../../events/fac
 import type { Sqlite } from '../../storage/sqlite.ts';
 
 /**
- * An account, from its first event on. `version` is that of its stream, `credential` what the vault knows its password
- * by, `reset` the newest reset that was asked for and not used; it may be past `expiresAt`. `lastLoginAt` is when its
+ * An account, from its first event on. `version` is the version of its stream, `credential` names its password in the
+ * vault, `reset` is the newest unused request for a reset, which may be past `expiresAt`. `lastLoginAt` is when its
  * newest session began, null before the first. Times are milliseconds since the epoch.
  */
 export type Account = {
@@ -17,10 +17,10 @@ export type Account = {
 };
 
 /**
- * An account whose password may be reset. `version` is that of its stream, `email` the address that the mail went to,
- * `expiresAt` milliseconds since the epoch.
+ * An account whose password may be reset. `version` is the version of its stream, `email` the address that got the
+ * mail, `expiresAt` milliseconds since the epoch.
  */
-export type Reset = AccountRef & Pick<Account, 'version' | 'credential'> & { email: string | null; expiresAt: number };
+type Reset = AccountRef & Pick<Account, 'version' | 'credential'> & { email: string | null; expiresAt: number };
 
 /** A session. Times are milliseconds since the epoch; it may be past `expiresAt`. */
 export type Session = {
@@ -43,29 +43,29 @@ export type Invite = {
   id: string;
   category: Category;
   email: string;
-  /** Its sender, as events name users: `<category>/<id>`. */
+  /** The sender, as events name users: `<category>/<id>`. */
   inviter: string;
   createdAt: number;
   expiresAt: number;
   version: number;
 };
 
-/** A mail that was asked for and neither sent nor given up. Times are milliseconds since the epoch. */
+/** A requested mail that was neither sent nor given up. Times are milliseconds since the epoch. */
 export type WaitingMail = {
-  /** The id of the event that asked for it. */
+  /** The id of the event that requested the mail. */
   event: string;
   position: number;
-  /** The stream of that event, where its end is recorded. */
+  /** The stream of that event, in which the end of the mail is recorded. */
   stream: string;
   kind: MailKind;
   category: Category;
-  /** The user it goes to; null in an invitation, where `email` is set instead. */
+  /** The user who gets the mail; null in an invitation, which has `email` instead. */
   id: string | null;
   email: string | null;
-  /** The id that its one-time token is made for, and when that expires; null where it has none. */
+  /** The id of the mail's one-time token, and when the token expires; null if it has none. */
   token: string | null;
   expiresAt: number | null;
-  /** When it was asked for. */
+  /** When the mail was requested. */
   since: number;
 };
 
@@ -110,7 +110,7 @@ export function openAccounts(db: Sqlite) {
      FROM mails ORDER BY position`,
   );
 
-  /** Null before the first event about it, and after its user was deleted. */
+  /** The account; null before its first event, and after its user was deleted. */
   function account(category: Category, id: string): Account | null {
     const row = selectAccount.get(accountStream(category, id));
     if (!row) return null;
@@ -123,7 +123,7 @@ export function openAccounts(db: Sqlite) {
     };
   }
 
-  /** The account whose newest reset this is, if it may still be used. It may be past `expiresAt`. */
+  /** The account whose newest reset this is, if it is unused. It may be past `expiresAt`. */
   function reset(id: string): Reset | null {
     const row = selectReset.get(id);
     const account = row && splitAccountStream(row.stream);
@@ -135,21 +135,21 @@ export function openAccounts(db: Sqlite) {
   return {
     account,
     reset,
-    /** Every credential that an account has: what else the vault holds is left over. */
+    /** The credentials of all accounts: any other credential in the vault is left over. */
     credentials: (): Set<string> => new Set(selectCredentials.all()),
     /**
-     * Whose session it is, `<category>/<user id>`, as long as it is there; it goes with its user. Each authenticated
-     * request asks.
+     * The user of a session, `<category>/<user id>`, as long as the session exists; it ends with its user. Each
+     * authenticated request asks.
      */
     holder: (sid: string): string | null => selectHolder.get(sid) ?? null,
-    /** Those of one account, oldest first. */
+    /** The sessions of one account, oldest first. */
     sessions: (category: Category, id: string): Session[] => selectSessions.all(category, id),
     invite: (id: string): Invite | null => selectInvite.get(id) ?? null,
-    /** Those into a collection, oldest first. */
+    /** The invitations into a collection, oldest first. */
     invites: (category: Category): Invite[] => selectInvites.all(category),
     /** The version of the stream of first users; 0 before the first. */
     setupVersion: (category: Category): number => selectVersion.get(setupStream(category)) ?? 0,
-    /** Mails that wait, oldest first. */
+    /** The waiting mails, oldest first. */
     waitingMails: (): WaitingMail[] => selectMails.all(),
   };
 }

@@ -6,19 +6,19 @@ import type { Actor } from '../../events/facts/envelope.ts';
 import type { RecordedEvent } from '../../events/facts/log.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 
-/** The table of the API keys that were made at run time, those that were revoked too: events name them for ever. */
+/** The table of the API keys that were made at run time. Revoked keys stay, for events name them for ever. */
 export const apiKeyTable = 'api_keys';
 
 /**
- * An API key. Times are milliseconds since the epoch. `credential` is what the vault knows its secret by; null once it
- * is revoked. `previous` is that of the secret before, which is valid until `previousUntil`.
+ * An API key. Times are milliseconds since the epoch. `credential` names its secret in the vault, and is null once the
+ * key is revoked. `previous` names the former secret, which is valid until `previousUntil`.
  */
 export type ApiKeyRecord = KeyGrant & {
   id: string;
   name: string;
   createdAt: number;
   createdBy: Actor;
-  /** It may be past. */
+  /** The time may be past. */
   expiresAt: number | null;
   credential: string | null;
   previous: string | null;
@@ -26,10 +26,12 @@ export type ApiKeyRecord = KeyGrant & {
   isRevoked: boolean;
 };
 
-/** The part of a key that each request under it needs. */
+/** The part of a key that each request with the key needs. */
 export type KeyState = Pick<ApiKeyRecord, 'credential' | 'previous' | 'previousUntil' | 'expiresAt'>;
 
-/** Makes the table in an empty file. `version` is that of the stream of keys at the newest event about the key. */
+/**
+ * Makes the table in an empty file. `version` is the version of the stream of keys at the newest event about the key.
+ */
 export function createApiKeyTable(db: Sqlite): void {
   db.exec(`
     CREATE TABLE ${apiKeyTable} (
@@ -40,13 +42,15 @@ export function createApiKeyTable(db: Sqlite): void {
   `);
 }
 
-/** Folds events into the table, one by one. */
+export type ApiKeyFold = ReturnType<typeof openApiKeyFold>;
+
+/** Folds events into the table of API keys, one by one. */
 export function openApiKeyFold(db: Sqlite) {
   const insert = db.prepare(
     `INSERT INTO ${apiKeyTable} VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, 0, ?) ON CONFLICT (id)
      DO UPDATE SET version = excluded.version`,
   );
-  // In an UPDATE the values on the right are those before it.
+  // In an UPDATE, the values on the right are the former ones.
   const rotate = db.prepare(
     `UPDATE ${apiKeyTable}
      SET previous = CASE WHEN :until IS NULL THEN NULL ELSE credential END, previous_until = :until,
@@ -59,7 +63,7 @@ export function openApiKeyFold(db: Sqlite) {
      WHERE id = :id`,
   );
 
-  /** Applies one event; to be called for every event of the log, in order. */
+  /** Applies one event. Must be called for every event of the log, in order. */
   function apply({ header, data }: RecordedEvent): void {
     if (header.stream !== apiKeyStream || data === null) return;
     const { type, version, recordedAt, actor } = header;
@@ -80,7 +84,7 @@ export function openApiKeyFold(db: Sqlite) {
 
 export type ApiKeys = ReturnType<typeof openApiKeys>;
 
-type Row = Omit<ApiKeyRecord, 'scopes' | 'audit' | 'createdBy' | 'isRevoked'> & {
+type ApiKeyRow = Omit<ApiKeyRecord, 'scopes' | 'audit' | 'createdBy' | 'isRevoked'> & {
   scopes: string;
   audit: string;
   createdBy: string;
@@ -92,36 +96,36 @@ const columns = `id, name, scopes, audit, created_at AS createdAt, created_by AS
 
 /** Reads what the log says about API keys. */
 export function openApiKeys(db: Sqlite) {
-  const select = db.prepare<[id: string], Row>(`SELECT ${columns} FROM ${apiKeyTable} WHERE id = ?`);
+  const select = db.prepare<[id: string], ApiKeyRow>(`SELECT ${columns} FROM ${apiKeyTable} WHERE id = ?`);
   const selectState = db.prepare<[id: string], KeyState>(
     `SELECT credential, previous, previous_until AS previousUntil, expires_at AS expiresAt FROM ${apiKeyTable} WHERE id = ?`,
   );
-  const selectAll = db.prepare<[], Row>(
+  const selectAll = db.prepare<[], ApiKeyRow>(
     `SELECT ${columns} FROM ${apiKeyTable} WHERE is_revoked = 0 ORDER BY created_at, id`,
   );
   const selectVersion = db.prepare<[], number>(`SELECT coalesce(max(version), 0) FROM ${apiKeyTable}`).pluck();
 
   return {
-    /** Also one that is revoked, for its name. */
+    /** A key; a revoked key too, for its name. */
     find(id: string): ApiKeyRecord | null {
       const row = select.get(id);
       return row ? recordOf(row) : null;
     },
-    /** Each request under a key asks. */
+    /** Each request with a key asks. */
     state: (id: string): KeyState | null => selectState.get(id) ?? null,
-    /** Those that are not revoked, oldest first. */
+    /** The keys that are not revoked, oldest first. */
     all: (): ApiKeyRecord[] => selectAll.all().map(recordOf),
     /** The version of the stream of keys, as far as it is in the table. */
     version: (): number => selectVersion.get() ?? 0,
   };
 }
 
-/** The same text for an actor of a command and for one that is read from the log, whose members have another order. */
+/** Gives the same text for an actor of a command and for an actor from the log, whose members have another order. */
 function actorText({ type, id }: Actor): string {
   return JSON.stringify({ type, id });
 }
 
-function recordOf({ scopes, audit, createdBy, isRevoked, ...row }: Row): ApiKeyRecord {
+function recordOf({ scopes, audit, createdBy, isRevoked, ...row }: ApiKeyRow): ApiKeyRecord {
   return {
     ...row,
     scopes: JSON.parse(scopes) as KeyScope[],

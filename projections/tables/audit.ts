@@ -4,13 +4,13 @@ import type { RecordedEvent } from '../../events/facts/log.ts';
 import { AlteredEventError } from '../../events/store/altered.ts';
 import type { Sqlite, Statement } from '../../storage/sqlite.ts';
 
-/** The table over the headers of all events, the one of the words in them, and that of bulk calls. */
+/** The tables of the headers of all events, of the words in them, and of bulk calls. */
 export const auditTables = { events: '"audit"', words: '"audit_words"', batches: '"audit_batches"' } as const;
 
 /**
- * Makes them in an empty file. `audit` has a row of about fifteen bytes per event and no index: so it costs a write
- * next to nothing, and is read in the order of positions. `audit_batches` says between which positions the events of a
- * bulk call are.
+ * Makes the audit tables in an empty file. `audit` has a row of about fifteen bytes per event and no index: so it costs
+ * a write next to nothing, and is read in the order of positions. `audit_batches` has the first and the last position
+ * of the events of a bulk call.
  */
 export function createAuditTables(db: Sqlite): void {
   db.exec(`
@@ -43,6 +43,8 @@ export function collectionOf(stream: string): string {
 
 const mostWordsKept = 10_000;
 
+export type AuditFold = ReturnType<typeof openAuditFold>;
+
 /** Folds headers into the audit tables. */
 export function openAuditFold(db: Sqlite) {
   const insert = db.prepare('INSERT INTO audit VALUES (?, ?, ?, ?, ?)');
@@ -73,7 +75,7 @@ export function openAuditFold(db: Sqlite) {
     return id;
   }
 
-  /** Has to be called when what was applied is rolled back: the words of it are gone too. */
+  /** Must be called when applied events are rolled back: their words are gone too. */
   function forget(): void {
     for (const words of Object.values(known)) words.clear();
   }
@@ -82,8 +84,8 @@ export function openAuditFold(db: Sqlite) {
 }
 
 /**
- * Which events: those that are all of what is said here. `collection` is as of {@link collectionOf}, or one of {@link
- * categories}; `type` is one, or several with commas between; `actor` is a type of actor or the id of one.
+ * A filter of events, which must meet each given member. `collection` is as in {@link collectionOf}, or one of {@link
+ * categories}; `type` is one type, or several with commas between; `actor` is a type of actor or the id of an actor.
  */
 export type EventFilter = { collection?: string; type?: string; actor?: string };
 
@@ -92,21 +94,23 @@ export function typesOf(type: string): string[] {
   return [...new Set(type.split(','))];
 }
 
-/** The result of a search: positions in their order, and how far it has looked. */
-export type Found = { positions: number[]; reached: number };
+/** The result of a search: positions in their order, and the last position that was looked at. */
+export type AuditMatches = { positions: number[]; reached: number };
 
 /** The first and the last position of some events. */
 export type Span = { first: number; last: number };
 
 export type AuditIndex = ReturnType<typeof openAuditIndex>;
 
-/** How many rows a search looks at, at most: some milliseconds. */
+/** The most rows that a search looks at, which takes some milliseconds. */
 const mostRows = 50_000;
 
-/** Streams of these are not about documents of a collection; each is also the word for all of them. */
+/**
+ * The categories of streams that are not about documents of a collection; each is also the word for all its streams.
+ */
 export const categories: readonly string[] = ['globals', 'accounts', 'system'];
 
-/** The types of actors are words for all of their kind too. */
+/** The types of actors; each is also the word for all actors of the type. */
 export const actorTypes: readonly string[] = [
   'user',
   'apiKey',
@@ -114,98 +118,112 @@ export const actorTypes: readonly string[] = [
   'anonymous',
 ] satisfies Header['actor']['type'][];
 
+/** The database of an audit index, and its prepared statements. */
+type AuditReader = {
+  db: Sqlite;
+  statements: ReturnType<typeof prepareStatements>;
+  /** The prepared searches, by their conditions. */
+  searches: Map<string, Statement<number>>;
+};
+
+/** A range of positions, and how many of them a search gives at most. */
+type SearchRange = { after: number; upTo: number; limit: number };
+
 /** Reads the audit tables. */
 export function openAuditIndex(db: Sqlite) {
-  const selectReached = db.prepare<[], number>('SELECT position FROM checkpoint').pluck();
-  // The part before a slash is the word for all of its kind.
-  const selectCollections = db
-    .prepare<[word: string, pattern: string], number>(
-      `SELECT id FROM audit_words WHERE kind = ${auditKinds.collection} AND (word = ? OR word GLOB ?)`,
-    )
-    .pluck();
-  const selectId = db
-    .prepare<WordKey, number>('SELECT id FROM audit_words WHERE kind = ? AND word = (SELECT ?)')
-    .pluck();
-  const selectWords = db
-    .prepare<[kind: number], string>('SELECT word FROM audit_words WHERE kind = ? ORDER BY id')
-    .pluck();
-  const selectBatch = db.prepare<[batch: string], Span>('SELECT first, last FROM audit_batches WHERE batch = ?');
-  const countRows = db
-    .prepare<[after: number, upTo: number], number>('SELECT count(*) FROM audit WHERE position > ? AND position <= ?')
-    .pluck();
-  const selectRows = db
-    .prepare<[after: number, upTo: number], number>(
-      'SELECT position FROM audit WHERE position > ? AND position <= ? ORDER BY position',
-    )
-    .pluck();
-  const searches = new Map<string, Statement<number>>();
-
-  /**
-   * The positions of events after `after` up to `upTo`, at most `limit` of them. It may give fewer before the end,
-   * where few events match: go on after `reached`.
-   *
-   * @throws AlteredEventError where it has no row of an event that it has looked for.
-   */
-  function find(filter: EventFilter, { after, upTo, limit }: { after: number; upTo: number; limit: number }): Found {
-    const end = Math.min(upTo, after + mostRows);
-    const { collection, type, actor } = filter;
-    const conditions: string[] = [];
-    const values: number[] = [];
-    const isOneOf = (column: string, ids: number[]) => {
-      conditions.push(` AND ${column} IN (${ids.map(() => '?').join(', ')})`);
-      values.push(...ids);
-    };
-    if (collection !== undefined) {
-      // An empty pattern matches no word.
-      const pattern = categories.includes(collection) ? `${collection}/*` : '';
-      isOneOf('collection', selectCollections.all(collection, pattern));
-    }
-    const types = type === undefined ? [] : typesOf(type);
-    if (type !== undefined)
-      isOneOf(
-        'type',
-        types.flatMap((one) => selectId.all(auditKinds.type, one)),
-      );
-    if (actor !== undefined) {
-      isOneOf(actorTypes.includes(actor) ? 'actor_type' : 'actor', selectId.all(auditKinds.actor, actor));
-    }
-    // A word that was never recorded is in no event.
-    if (conditions.some((condition) => condition.endsWith('()')))
-      return { positions: [], reached: Math.max(after, upTo) };
-    const positions = search(conditions.join('')).all(after, end, ...values, limit);
-    const last = positions.length === limit ? positions.at(-1) : undefined;
-    const reached = last ?? Math.max(after, end);
-    requireRows(after, reached);
-    return { positions, reached };
-  }
-
-  function requireRows(after: number, upTo: number): void {
-    if (countRows.get(after, upTo) === upTo - after) return;
-    let next = after + 1;
-    for (const position of selectRows.iterate(after, upTo)) {
-      if (position !== next) break;
-      next += 1;
-    }
-    throw new AlteredEventError(`event ${next} of the log is missing from the index of events: the index was altered`);
-  }
-
-  function search(conditions: string): Statement<number> {
-    let statement = searches.get(conditions);
-    if (!statement) {
-      const sql = `SELECT position FROM audit WHERE position > ? AND position <= ?${conditions} ORDER BY position LIMIT ? + 0`;
-      statement = db.prepare<unknown[], number>(sql).pluck();
-      searches.set(conditions, statement);
-    }
-    return statement;
-  }
-
+  const reader: AuditReader = { db, statements: prepareStatements(db), searches: new Map() };
+  const { selectReached, selectWords, selectBatch } = reader.statements;
   return {
-    /** The last position that it knows of. */
+    /** The position of the last event in the tables. */
     reached: (): number => selectReached.get() ?? 0,
-    /** All that events were about so far, see {@link collectionOf}. */
+    /** All subjects of events so far, see {@link collectionOf}. */
     collections: (): string[] => selectWords.all(auditKinds.collection),
     /** The positions of the first and the last event of a bulk call; null for an unknown id. */
     batch: (id: string): Span | null => selectBatch.get(id) ?? null,
-    find,
+    /**
+     * The positions of events after `after` up to `upTo`, at most `limit` of them. It may give fewer before the end, if
+     * few events match: continue after `reached`.
+     *
+     * @throws AlteredEventError if the table has no row of an event that was looked at.
+     */
+    find: (filter: EventFilter, range: SearchRange): AuditMatches => find(reader, filter, range),
   };
+}
+
+function prepareStatements(db: Sqlite) {
+  return {
+    selectReached: db.prepare<[], number>('SELECT position FROM checkpoint').pluck(),
+    // The part before a slash is the word for all of its kind.
+    selectCollections: db
+      .prepare<[word: string, pattern: string], number>(
+        `SELECT id FROM audit_words WHERE kind = ${auditKinds.collection} AND (word = ? OR word GLOB ?)`,
+      )
+      .pluck(),
+    selectId: db.prepare<WordKey, number>('SELECT id FROM audit_words WHERE kind = ? AND word = (SELECT ?)').pluck(),
+    selectWords: db.prepare<[kind: number], string>('SELECT word FROM audit_words WHERE kind = ? ORDER BY id').pluck(),
+    selectBatch: db.prepare<[batch: string], Span>('SELECT first, last FROM audit_batches WHERE batch = ?'),
+    countRows: db
+      .prepare<[after: number, upTo: number], number>('SELECT count(*) FROM audit WHERE position > ? AND position <= ?')
+      .pluck(),
+    selectRows: db
+      .prepare<[after: number, upTo: number], number>(
+        'SELECT position FROM audit WHERE position > ? AND position <= ? ORDER BY position',
+      )
+      .pluck(),
+  };
+}
+
+function find(reader: AuditReader, filter: EventFilter, { after, upTo, limit }: SearchRange): AuditMatches {
+  const end = Math.min(upTo, after + mostRows);
+  const conditions = conditionsOf(reader, filter);
+  // A word that was never recorded is in no event.
+  if (conditions.some(({ ids }) => ids.length === 0)) return { positions: [], reached: Math.max(after, upTo) };
+  const text = conditions.map(({ column, ids }) => ` AND ${column} IN (${ids.map(() => '?').join(', ')})`).join('');
+  const positions = searchOf(reader, text).all(after, end, ...conditions.flatMap(({ ids }) => ids), limit);
+  const last = positions.length === limit ? positions.at(-1) : undefined;
+  const reached = last ?? Math.max(after, end);
+  requireRows(reader, after, reached);
+  return { positions, reached };
+}
+
+/** The columns that a filter is about, and the ids of words of which each must have one. */
+function conditionsOf(
+  { statements: { selectCollections, selectId } }: AuditReader,
+  { collection, type, actor }: EventFilter,
+): { column: string; ids: number[] }[] {
+  const conditions: { column: string; ids: number[] }[] = [];
+  if (collection !== undefined) {
+    // An empty pattern matches no word.
+    const pattern = categories.includes(collection) ? `${collection}/*` : '';
+    conditions.push({ column: 'collection', ids: selectCollections.all(collection, pattern) });
+  }
+  if (type !== undefined) {
+    const ids = typesOf(type).flatMap((one) => selectId.all(auditKinds.type, one));
+    conditions.push({ column: 'type', ids });
+  }
+  if (actor !== undefined) {
+    const column = actorTypes.includes(actor) ? 'actor_type' : 'actor';
+    conditions.push({ column, ids: selectId.all(auditKinds.actor, actor) });
+  }
+  return conditions;
+}
+
+function requireRows({ statements: { countRows, selectRows } }: AuditReader, after: number, upTo: number): void {
+  if (countRows.get(after, upTo) === upTo - after) return;
+  let next = after + 1;
+  for (const position of selectRows.iterate(after, upTo)) {
+    if (position !== next) break;
+    next += 1;
+  }
+  throw new AlteredEventError(`event ${next} of the log is missing from the index of events: the index was altered`);
+}
+
+function searchOf({ db, searches }: AuditReader, conditions: string): Statement<number> {
+  let statement = searches.get(conditions);
+  if (!statement) {
+    const sql = `SELECT position FROM audit WHERE position > ? AND position <= ?${conditions} ORDER BY position LIMIT ? + 0`;
+    statement = db.prepare<unknown[], number>(sql).pluck();
+    searches.set(conditions, statement);
+  }
+  return statement;
 }

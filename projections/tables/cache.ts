@@ -1,11 +1,13 @@
-/** In characters. A statement takes some 65 bytes for each of its text, so those of a cache come to 4 MiB. */
+/**
+ * In characters. A statement takes some 65 bytes per character of its text, so the statements of a cache take 4 MiB.
+ */
 const usual = 64 * 1024;
 const longest = 4 * 1024;
 
 /**
- * Keeps what was made for texts, such as statements for SQL. Callers of the API choose the texts, so it is bounded by
- * their length: nothing is kept for one of more than 4096 characters, and the longest unused go where they come to more
- * than `most`.
+ * Keeps what was made for texts, such as statements for SQL. Callers of the API choose the texts, so their length
+ * bounds the cache: texts of more than 4096 characters are not kept, and the longest unused texts are removed when all
+ * have more than `most` characters.
  */
 export function createCache<T>(most = usual) {
   const kept = new Map<string, T>();

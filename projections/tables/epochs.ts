@@ -12,15 +12,15 @@ import { tablesOf } from './tables.ts';
 export type Declared = { schema: Schema; rules: Rules };
 
 /**
- * The schema and rules that held from a position on, as a log says; `rules` is null in a log from before they were
- * recorded.
+ * The schema and rules that held from a position on, as a log has recorded them; `rules` is null in old logs, which
+ * have none.
  */
-export type RecordedEpoch = Epoch & { rules: Rules | null };
+type RecordedEpoch = Epoch & { rules: Rules | null };
 
 /**
- * How a configuration differs from what a log ends with: by its schema, or by its rules.
+ * How a configuration differs from the last schema and rules of a log.
  *
- * @param last undefined where the log has no schema yet.
+ * @param last the last schema and rules; undefined if the log has no schema yet.
  */
 export function differenceTo(last: RecordedEpoch | undefined, { schema, rules }: Declared) {
   const isChanged = JSON.stringify(last?.schema) !== JSON.stringify(schema);
@@ -28,18 +28,18 @@ export function differenceTo(last: RecordedEpoch | undefined, { schema, rules }:
 }
 
 /**
- * Every schema the log has had, oldest first, with the position from which it held.
+ * Every schema that the log has had, oldest first, with the position from which it held.
  *
- * @throws BrokenLogError when an event does not hold one.
+ * @throws BrokenLogError if an event does not hold a schema.
  */
 export function epochsOf(log: LogReader): RecordedEpoch[] {
   return log.stream(schemaStream).map(({ header: { position }, data }) => epochIn(position, data));
 }
 
 /**
- * The schema and rules that an event of the stream of the schema has recorded.
+ * The schema and rules that an event of the schema's stream has recorded.
  *
- * @throws BrokenLogError when it does not hold a schema.
+ * @throws BrokenLogError if it does not hold a schema.
  */
 export function epochIn(position: number, data: JsonObject | null): RecordedEpoch {
   const schema = data?.schema as Schema | undefined;
@@ -50,7 +50,7 @@ export function epochIn(position: number, data: JsonObject | null): RecordedEpoc
   return { position, schema, rules: isObject(rules) ? (rules as Rules) : null };
 }
 
-/** The projection of the schema that a log ends with; null for a log without one. */
+/** The projection of the last schema of a log; null for a log without a schema. */
 export function projectionOf(log: LogReader): { projection: Projection; schema: Schema } | null {
   const epochs = epochsOf(log);
   const schema = epochs.at(-1)?.schema;

@@ -17,7 +17,7 @@ export function readFileOf(directory: string, projectionHash: string): string {
   return join(directory, `read-${projectionHash}.db`);
 }
 
-/** Puts a finished file in its place so that it is there, whole, after a power cut. */
+/** Moves a finished file to its path so that it is there, whole, after a power cut. */
 export function moveIntoPlace(from: string, to: string): void {
   syncPath(from);
   renameSync(from, to);
@@ -27,7 +27,7 @@ export function moveIntoPlace(from: string, to: string): void {
 /** Makes a file, or the entries of a directory, survive a power cut. */
 export function syncPath(path: string): void {
   const isDirectory = statSync(path).isDirectory();
-  // Windows knows no such thing as syncing a directory.
+  // Windows cannot sync a directory.
   if (isDirectory && process.platform === 'win32') return;
   const descriptor = openSync(path, isDirectory ? 'r' : 'r+');
   fsyncSync(descriptor);
@@ -48,8 +48,8 @@ export function removeOtherReadFiles(directory: string, keep: string): void {
 }
 
 /**
- * Removes the read files of other schemas while others may be at work in the directory: the file that a running `annals
- * verify` replays into stays.
+ * Removes the read files of other schemas while other processes may work in the directory: the file that a running
+ * `annals verify` replays into stays.
  */
 export function removeFormerReadFiles(directory: string, keep: string): void {
   for (const name of readdirSync(directory)) {
@@ -58,10 +58,7 @@ export function removeFormerReadFiles(directory: string, keep: string): void {
   }
 }
 
-/**
- * Looks into a read file; null where it is damaged, or a power cut has left it half changed, for then it can be
- * rebuilt.
- */
+/** Looks into a read file; null if it is damaged, or half changed by a power cut, for then it can be rebuilt. */
 export function lookInto<T>(path: string, look: (db: Sqlite) => T): T | null {
   let db: Sqlite | null = null;
   try {

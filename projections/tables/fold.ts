@@ -1,8 +1,8 @@
-/** Nothing but these needs more than `toUpperCase`. In a text of Latin-1 V8 does not even look for them. */
+/** The only characters that need more than `toUpperCase`. In a Latin-1 text V8 does not even look for them. */
 const hasMore = /ı|[\u0300-\uffff]/;
 /**
- * The iota that stands below a letter, and letters that have it. Folded it is a letter of its own, so marks must be in
- * order before.
+ * The iota below a letter, and letters that have it. Folding makes it a separate letter, so marks must be in order
+ * before.
  */
 const hasIota = /[\u0345\u1f80-\u1fff]/;
 
@@ -14,13 +14,12 @@ const hasIota = /[\u0345\u1f80-\u1fff]/;
 export function fold(text: string): string {
   if (!hasMore.test(text)) return text.toUpperCase();
   const lower = (hasIota.test(text) ? text.normalize('NFD') : text).toLowerCase();
-  // Letters that are one to Unicode's folding have one upper case, but for ı, which is not the i whose upper case it
-  // has.
+  // Letters that Unicode folds alike have one upper case, except for ı, which is not the i whose upper case it has.
   const upper = lower.includes('ı') ? lower.replace(/[^ı]+/g, (part) => part.toUpperCase()) : lower.toUpperCase();
   return upper.normalize('NFC');
 }
 
-/** A text as its trigrams are indexed: folded; the tokenizer would end at a NUL. */
+/** A text in the form whose trigrams are indexed: folded, and without NUL, at which the tokenizer would end. */
 export function trigramText(text: string): string {
   return fold(text).replaceAll('\0', '\ufffd');
 }

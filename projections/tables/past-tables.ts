@@ -1,7 +1,7 @@
-import { foldedIn } from './places.ts';
 import { quote, type Tables } from './tables.ts';
+import { foldedIn } from './value-locations.ts';
 
-/** The columns of `documents`, each as what it is there and as what it is made of in `versions`. */
+/** The columns of `documents`, each with its expression over `versions`. */
 function columnsOf({ columns }: Tables): { name: string; ofVersion: string }[] {
   const stored = columns.filter(({ isStored }) => isStored);
   const same = ['valid_from', 'id', 'version', 'created_at', 'updated_at', ...stored.map(({ name }) => name)];
@@ -13,14 +13,14 @@ function columnsOf({ columns }: Tables): { name: string; ofVersion: string }[] {
 }
 
 /**
- * The tables as they stood at a position, as queries over all that is and was. Every one is right at once, but a list
+ * The tables as they stood at a position, as queries over live and past versions. They need no preparation, but a list
  * over them reads all versions that ended since; one version by its id is a look-up.
  */
 export function viewAsOf(tables: Tables, position: number): Tables {
   return viewAt(tables, checked(position));
 }
 
-/** As {@link viewAsOf}, for queries that the position is bound to as `position`: one text for all positions. */
+/** As {@link viewAsOf}, for queries with the position bound as `position`: one text for all positions. */
 export function viewAtBound(tables: Tables): Tables {
   return viewAt(tables, '(SELECT @position)');
 }
@@ -36,7 +36,7 @@ function viewAt(tables: Tables, at: string): Tables {
   return {
     ...tables,
     documents: `(${live} UNION ALL ${past} AND valid_to > ${at})`,
-    // The first that held past a position is the only one that can have held at it.
+    // The first version that ended after a position is the only one that can have held at it.
     documentBy: (id) => `(${live} AND id = ${id} UNION ALL ${past}
       AND valid_to = (SELECT min(valid_to) FROM ${versions} WHERE id = ${id} AND valid_to > ${at}))`,
     linkTable: linkTable && links,
@@ -45,8 +45,8 @@ function viewAt(tables: Tables, at: string): Tables {
 }
 
 /**
- * The versions that held at the position bound as `since`, and have ended by now: in the place of `documents`, found by
- * their keys.
+ * The tables with the versions that held at the position bound as `since` and have ended by now, found by their keys,
+ * in place of `documents`.
  */
 export function replacedSince(tables: Tables): Tables {
   const columns = columnsOf(tables).map(({ name, ofVersion }) => `${ofVersion} AS ${name}`);
@@ -55,19 +55,19 @@ export function replacedSince(tables: Tables): Tables {
   return { ...tables, documents, isPast: true };
 }
 
-/** How a table in memory is made and filled that holds `documents` as of a position. */
-export type Copy = {
-  /** The tables, with the copy in the place of `documents`. */
+/** The SQL that makes and fills a table in memory with `documents` as of a position. */
+type Copy = {
+  /** The tables, with the copy in place of `documents`. */
   tables: Tables;
   create: string;
-  /** Each document stands once: made after most rows, sorted, for row by row it costs several times as much. */
+  /** Lets each document in once. Made after most rows, in one sort: row by row it costs several times as much. */
   idIndex: string;
-  /** Made when the rows are there: row by row they cost ten times as much. */
+  /** Made after the rows: row by row they cost ten times as much. */
   indexes: readonly { create: string; drop: string }[];
   drop: string;
-  /** Copies the live rows, of the keys after one and up to another. */
+  /** Copies the live rows with keys after one and up to another. */
   copyLive: string;
-  /** Copies past rows, of the versions that ended after one position and up to another. */
+  /** Copies the past rows of versions that ended after one position and up to another. */
   copyPast: string;
 };
 
@@ -96,7 +96,7 @@ export function copyAsOf(tables: Tables, position: number, name: string): Copy {
     indexes,
     drop: `DROP TABLE temp.${copy}`,
     copyLive: `${insert} SELECT ${names} FROM ${tables.documents} WHERE key > ? AND key <= ? AND valid_from <= ${at}`,
-    // Keyed by its end, each row comes behind the one before; its text is found by its beginning.
+    // Keyed by its end, each row is appended behind the row before; its text is found by its beginning.
     copyPast: `${insert} SELECT ${columns.map(({ name, ofVersion }) => (name === 'key' ? 'valid_to' : ofVersion)).join(', ')} FROM ${tables.versions}
       WHERE valid_to > ? AND valid_to <= ? AND valid_from <= ${at}`,
   };

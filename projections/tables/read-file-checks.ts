@@ -10,21 +10,23 @@ import type { SignedHead } from '../../events/vault/log-keys.ts';
 import { requireAllEvents } from '../../events/verify/missing.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { lookInto } from './files.ts';
-import type { Checkpoint } from './projector.ts';
-
-/** A checkpoint of the log, and the name of what has seen the log there: a read file, or the signing key. */
-export type SeenCheckpoint = Checkpoint & { name: string };
-
-/** `signed`: the heads that the keys of logs have signed. */
-export type Opening = LogTools & { directory: string; signed?: readonly SignedHead[] };
+import type { ProjectionCheckpoint } from './projector.ts';
 
 /**
- * Opens the log of a directory for appending, and holds it against all that has seen it. Where it is not sealed as
- * well, what they say comes first: they know where it was altered.
- *
- * @throws BrokenLogError when it is damaged, or not the log that it was.
+ * A checkpoint of the log, and the name of the witness that has seen the log there: a read file, or the signing key.
  */
-export function openCheckedLog(db: Sqlite, { directory, ids, now, seals, signed }: Opening): SqliteLog {
+type SeenCheckpoint = ProjectionCheckpoint & { name: string };
+
+/** `signed`: the heads that the keys of logs have signed. */
+export type LogOpenOptions = LogTools & { directory: string; signed?: readonly SignedHead[] };
+
+/**
+ * Opens the log of a directory for appending, and compares it with all witnesses. If the log is not sealed either, the
+ * finding of the witnesses comes first, for they know where it was altered.
+ *
+ * @throws BrokenLogError if it is damaged, or not the log that it was.
+ */
+export function openCheckedLog(db: Sqlite, { directory, ids, now, seals, signed }: LogOpenOptions): SqliteLog {
   try {
     const log = openLog(db, { ids, now, seals });
     checkAgainstSeen(directory, log, signed);
@@ -38,10 +40,9 @@ export function openCheckedLog(db: Sqlite, { directory, ids, now, seals, signed 
 }
 
 /**
- * Holds the log of a directory against what its read files have seen of it, and against what the keys of logs have
- * signed.
+ * Compares the log of a directory with what its read files have seen of it, and with what the keys of logs have signed.
  *
- * @throws BrokenLogError when it is not that log any more.
+ * @throws BrokenLogError if it is not that log any more.
  */
 export function checkAgainstSeen(directory: string, log: LogReader, signed: readonly SignedHead[] = []): void {
   const own = signed.filter((head) => head.log === log.head().log);
@@ -63,11 +64,11 @@ export function checkpointsIn(directory: string): SeenCheckpoint[] {
 }
 
 /**
- * Holds the log against the read files: each remembers a position and the root of the tree there. A log that is
+ * Compares the log with the read files: each remembers a position and the root of the tree there. A log that is
  * shorter, or has another root, lost acknowledged writes, which SQLite itself cannot notice.
  *
- * @param signed gives heads that were signed: where the log was altered they tell between which of them.
- * @throws BrokenLogError when it did.
+ * @param signed gives heads that were signed: they narrow down which event was altered.
+ * @throws BrokenLogError if it did.
  */
 export function checkAgainstReadFiles(
   witnesses: readonly SeenCheckpoint[],
@@ -82,10 +83,10 @@ export function checkAgainstReadFiles(
   }
 }
 
-/** Null when the file is damaged: then it can bear witness to nothing. */
-export function checkpointOf(path: string): Checkpoint | null {
+/** The checkpoint in a read file; null if the file is damaged, for then it is no witness. */
+export function checkpointOf(path: string): ProjectionCheckpoint | null {
   return lookInto(path, (db) => {
-    const rows = db.prepare<[], Checkpoint>('SELECT position, root FROM checkpoint').all();
+    const rows = db.prepare<[], ProjectionCheckpoint>('SELECT position, root FROM checkpoint').all();
     return rows.length === 1 ? (rows[0] ?? null) : null;
   });
 }

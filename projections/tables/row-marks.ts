@@ -1,13 +1,14 @@
 /**
- * A count for each slot of documents, and for each of collections, which the thread that writes the read tables shares
- * with those that read them: odd while a commit that changes one of them is under way. The last one counts erasures.
+ * A count for each slot of documents, and for each slot of collections, which the thread that writes the read tables
+ * shares with the threads that read them. A count is odd while a commit that changes a document of the slot is under
+ * way. The last count is of erasures.
  */
 export type RowMarks = Int32Array<SharedArrayBuffer>;
 
 /** A document that a commit changes: the key of its tables, and its id. */
 export type Changed = { key: string; id: string };
 
-/** So many that hardly two documents that are read often share one. */
+/** Enough slots that two documents which are read often hardly ever share one. */
 const slots = 65_536;
 const collectionSlots = 1024;
 /** The slot that counts erasures. */
@@ -19,9 +20,10 @@ export function createRowMarks(): RowMarks {
 }
 
 /**
- * The side of the thread that writes. A writer that was killed in the middle of a commit may have left marks odd.
+ * Prepares the marks for the thread that writes. A writer that was killed in the middle of a commit may have left odd
+ * marks, which are made even.
  *
- * @returns runs a commit that changes these documents.
+ * @returns the function that runs a commit which changes these documents.
  */
 export function markRows(
   marks: RowMarks,
@@ -29,7 +31,7 @@ export function markRows(
   for (let slot = 0; slot < erasures; slot += 1) if (isOdd(Atomics.load(marks, slot))) Atomics.add(marks, slot, 1);
 
   return (changed, isErasure, commit) => {
-    // One that two documents share would be even again in between.
+    // Each slot once: a slot that two documents share would be even again in between.
     const touched = new Set<number>();
     for (const { key, id } of changed) touched.add(slotOf(id)).add(collectionSlotOf(key));
     for (const slot of touched) Atomics.add(marks, slot, 1);
@@ -42,7 +44,7 @@ export function markRows(
   };
 }
 
-/** Whether a commit that changes what the mark is of is under way. */
+/** Whether a mark says that a commit is under way. */
 export function isOdd(mark: number): boolean {
   return (mark & 1) === 1;
 }

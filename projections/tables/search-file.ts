@@ -14,24 +14,26 @@ export type SearchSource = { readFile: string; searchFile: string; schema: Schem
 export type SearchFile = {
   fold: SearchFold;
   /**
-   * The state of the file when it was opened. `unusable`: it was damaged, unfinished, or of other read tables, and has
-   * been removed.
+   * The state of the file when it was opened. `unusable`: the file was damaged, unfinished, or of other read tables,
+   * and was removed.
    */
   was: 'usable' | 'missing' | 'unusable';
-  /** How many documents are to be in it. */
+  /** How many documents the file must have. */
   documents: number;
   /** Whether every document has been indexed. */
   isBuilt: () => boolean;
   /** Whether something that was erased is still to be cleaned out of the file. */
   isUnclean: () => boolean;
-  /** Cleans the file of what was erased. False while a reader or a full disk is in the way: to be tried again. */
+  /**
+   * Cleans the file of what was erased. False while a reader or a full disk hinders it: then it must be called again.
+   */
   clean: () => boolean;
   close: () => void;
 };
 
 /**
- * Opens the search file for the one thread that writes it. One that was not finished, or is damaged, is made anew: it
- * holds nothing that the read tables do not.
+ * Opens the search file for the one thread that writes it. An unfinished or damaged file is made anew: it holds nothing
+ * that the read tables do not.
  */
 export function openSearchFile(source: SearchSource): SearchFile {
   const tables = searchTablesOf(source.schema);
@@ -63,7 +65,7 @@ function countIn(read: Sqlite, all: readonly SearchTables[]): number {
 function searchFileOver(db: Sqlite, read: Sqlite, fold: SearchFold) {
   const setCleaned = db.prepare('UPDATE state SET cleaned = ?');
   const cleaner = openCleaner(db);
-  /** Of how many erasures the segments of the index have no trace. */
+  /** The number of erasures of which the segments of the FTS5 index have no trace. */
   let purged: number | null = null;
 
   function clean(): boolean {
@@ -100,8 +102,8 @@ function searchFileOver(db: Sqlite, read: Sqlite, fold: SearchFold) {
 }
 
 /**
- * Whether a file can be gone on with: finished, whole, and not ahead of the read tables, which then are others than it
- * was made from.
+ * Whether a file can be continued: it is finished, whole, and not ahead of the read tables. If it is ahead, it was made
+ * from other read tables.
  */
 function isUsable({ readFile, searchFile }: SearchSource): boolean {
   const state = lookInto(searchFile, searchStateOf);

@@ -2,32 +2,32 @@ import type { JsonObject } from '../../config/schema.ts';
 import { textIn } from '../../config/text-fields.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { trigramText } from './fold.ts';
-import type { Checkpoint } from './projector.ts';
+import type { ProjectionCheckpoint } from './projector.ts';
 import { type SearchTables, searchStateOf, type TextIndex } from './search-tables.ts';
 import { foldedWords } from './words.ts';
 
 /** The checkpoint before the first event. */
-const start: Checkpoint = { position: 0, root: Buffer.alloc(0) };
+const start: ProjectionCheckpoint = { position: 0, root: Buffer.alloc(0) };
 
-/** Documents that are indexed in one transaction when all are. */
+/** The documents that are indexed in one transaction when the index is built. */
 const chunk = 1000;
 
 export type SearchFold = ReturnType<typeof openSearchFold>;
 
-/** A document as the read tables have it; `doc` is its text. */
-type Row = { key: number; id: string; doc: string };
+/** A document in the read tables; `doc` is its text. */
+type DocumentRow = { key: number; id: string; doc: string };
 
 /**
- * Folds documents into the search file, out of the read tables: each step goes from the position of the last one to
- * that of the read tables. A row of an index is made of the document as it is, so it makes no difference how often or
- * from where it is made.
+ * Folds documents from the read tables into the search file: each step proceeds from the position of the last step to
+ * the position of the read tables. A row of an index is made from the present document, so it does not matter how often
+ * it is made.
  *
  * @param db the search file.
  * @param read the read file.
  */
 export function openSearchFold(db: Sqlite, read: Sqlite, all: readonly SearchTables[]) {
   const writers = all.map((tables) => openWriter(db, read, tables));
-  const selectCheckpoint = read.prepare<[], Checkpoint>('SELECT position, root FROM checkpoint');
+  const selectCheckpoint = read.prepare<[], ProjectionCheckpoint>('SELECT position, root FROM checkpoint');
   const selectErasures = read.prepare<[], number>('SELECT count FROM erasures').pluck();
   const setState = db.prepare('UPDATE state SET position = ?, root = ?, erasures = ?');
   const setCleaned = db.prepare('UPDATE state SET cleaned = ?');
@@ -42,8 +42,8 @@ export function openSearchFold(db: Sqlite, read: Sqlite, all: readonly SearchTab
   const where = () => ({ ...(selectCheckpoint.get() ?? start), erasures: selectErasures.get() ?? 0 });
 
   /**
-   * Indexes every document. In steps, for the read file cannot shorten its write-ahead log while one moment of it is
-   * read. The changes in between follow with the last.
+   * Indexes every document. In steps, for the read file cannot shorten its write-ahead log while one state of it is
+   * read. The last step follows the changes in between.
    *
    * @yields after each transaction.
    */
@@ -56,7 +56,7 @@ export function openSearchFold(db: Sqlite, read: Sqlite, all: readonly SearchTab
         yield;
       }
     }
-    // It holds what came while it was built: as soon as it counts as built, it holds all of it.
+    // The changes that came while the index was built are applied before it counts as built.
     db.transaction(() => {
       setState.run(began.position, began.root, began.erasures);
       setCleaned.run(began.erasures);
@@ -64,7 +64,7 @@ export function openSearchFold(db: Sqlite, read: Sqlite, all: readonly SearchTab
     })();
   }
 
-  /** Follows the read tables to where they are. @returns the position, and whether something was erased. */
+  /** Follows the read tables to their position. @returns the position, and whether something was erased. */
   function step(): { position: number; hasErased: boolean } {
     return atOneMoment(() => {
       const state = searchStateOf(db);
@@ -82,7 +82,7 @@ export function openSearchFold(db: Sqlite, read: Sqlite, all: readonly SearchTab
     });
   }
 
-  /** Leaves no term in the indexes that no document has: a deleted one stays until segments are merged. */
+  /** Removes all terms that no document has: a deleted term stays until the segments of FTS5 are merged. */
   function purge(): void {
     for (const writer of writers) writer.purge();
   }
@@ -93,10 +93,10 @@ export function openSearchFold(db: Sqlite, read: Sqlite, all: readonly SearchTab
 function openWriter(db: Sqlite, read: Sqlite, { tables, ids, words, trigrams }: SearchTables) {
   const { documents, texts, versions } = tables;
   const row = `d.key AS key, d.id AS id, t.doc AS doc FROM ${documents} AS d CROSS JOIN ${texts} AS t ON t.key = d.key`;
-  const selectFrom = read.prepare<[after: number, limit: number], Row>(
+  const selectFrom = read.prepare<[after: number, limit: number], DocumentRow>(
     `SELECT ${row} WHERE d.key > ? ORDER BY d.key LIMIT ?`,
   );
-  const selectById = read.prepare<[id: string], Row>(`SELECT ${row} WHERE d.id = ?`);
+  const selectById = read.prepare<[id: string], DocumentRow>(`SELECT ${row} WHERE d.id = ?`);
   const selectExists = read.prepare(`SELECT 1 FROM ${documents} WHERE id = ?`);
   const selectEnded = read
     .prepare<[after: number], string>(`SELECT DISTINCT id FROM ${versions} WHERE valid_to > ?`)
@@ -117,23 +117,21 @@ function openWriter(db: Sqlite, read: Sqlite, { tables, ids, words, trigrams }: 
     deleteId.run(id);
   }
 
-  function put({ id, key, doc }: Row): void {
+  function put({ id, key, doc }: DocumentRow): void {
     remove(id);
     const document: JsonObject = JSON.parse(doc);
     for (const index of indexes) index.insert(key, document);
     insertId.run(id, key);
   }
 
-  /**
-   * Indexes the documents made after a position, so many of them; gives the position of the last one, null at the end.
-   */
+  /** Indexes the documents made after a position, at most `limit`. Gives the position of the last, null at the end. */
   function indexFrom(after: number, limit: number): number | null {
     const rows = selectFrom.all(after, limit);
     for (const one of rows) put(one);
     return rows.length < limit ? null : (rows.at(-1)?.key ?? null);
   }
 
-  /** Brings in all that happened after a position. */
+  /** Applies all that happened after a position. */
   function follow(position: number): void {
     for (const id of selectEnded.all(position)) {
       const found = selectById.get(id);
@@ -143,7 +141,7 @@ function openWriter(db: Sqlite, read: Sqlite, { tables, ids, words, trigrams }: 
     for (let after: number | null = position; after !== null; ) after = indexFrom(after, chunk);
   }
 
-  /** Removes what is in no read table: of an erased document nothing else is left that would tell. */
+  /** Removes documents that are in no read table: nothing else is left of an erased document. */
   function forget(): void {
     for (const id of selectIds.all()) if (selectExists.get(id) === undefined) remove(id);
   }

@@ -11,15 +11,15 @@ import { quote, type Tables, tablesOf } from './tables.ts';
 
 /** Part of the name of the search file: raise it when its tables or what is written to them change. */
 const searchVersion = 1;
-/** Part of it too: what is a word depends on the version of Unicode. */
+/** Also part of the name: the version of Unicode decides what a word is. */
 const { unicode } = process.versions;
 
 /** An index of SQLite's FTS5: its name, and the fields whose texts are its columns, `c0`, `c1`, …. */
 export type TextIndex = { name: string; fields: readonly TextField[] };
 
 /**
- * The search tables of one collection. `ids` are the documents in the indexes, with the keys of their rows; `words`
- * serves `q`, `trigrams` serves `like`; null where there is no such index.
+ * The search tables of one collection. `ids` has the documents in the indexes, with the keys of their rows; `words`
+ * serves `q`, `trigrams` serves `like`; null if there is no such index.
  */
 export type SearchTables = {
   tables: Tables;
@@ -28,7 +28,7 @@ export type SearchTables = {
   trigrams: TextIndex | null;
 };
 
-/** The search tables of a schema: of collections that name search fields, or have a text with `index: true`. */
+/** The search tables of a schema: for collections that name search fields, or have a text with `index: true`. */
 export function searchTablesOf(schema: Schema): SearchTables[] {
   const described = new Map(tablesOf(schema).map((tables) => [tables.key, tables]));
   return schema.collections.flatMap((collection): SearchTables[] => {
@@ -64,7 +64,7 @@ function textsWithIndex(fields: readonly DataField[], before: readonly string[])
   });
 }
 
-/** The path of the search file that goes with a read file; null where nothing is indexed. */
+/** The path of the search file that goes with a read file; null if nothing is indexed. */
 export function searchFileOf(readFile: string, schema: Schema): string | null {
   const all = searchTablesOf(schema);
   if (all.length === 0) return null;
@@ -73,7 +73,7 @@ export function searchFileOf(readFile: string, schema: Schema): string | null {
   return join(dirname(readFile), `search-${hash('sha256', named, 'hex').slice(0, 16)}.db`);
 }
 
-/** Removes the search files of a directory but one. */
+/** Removes all search files of a directory except one. */
 export function removeOtherSearchFiles(directory: string, keep: string | null): void {
   for (const name of readdirSync(directory)) {
     const path = join(directory, name);
@@ -82,11 +82,11 @@ export function removeOtherSearchFiles(directory: string, keep: string | null): 
 }
 
 /**
- * Makes the tables in an empty file. Words come folded from us, so the tokenizer only has to cut at spaces; trigrams
- * are of folded texts. The texts themselves are not kept.
+ * Makes the tables in an empty file. Words are folded before, so the tokenizer only cuts at spaces; trigrams are made
+ * from folded texts. The texts themselves are not kept.
  */
 export function createSearchTables(db: Sqlite, all: readonly SearchTables[]): void {
-  // `erasures`: how many of them the tables know of; `cleaned`: of how many the file has no trace.
+  // `erasures`: the number that the tables know of; `cleaned`: the number of which the file has no trace.
   db.exec(`
     CREATE TABLE state (position INTEGER NOT NULL, root BLOB, erasures INTEGER NOT NULL, cleaned INTEGER NOT NULL) STRICT;
     INSERT INTO state VALUES (0, NULL, 0, 0);
@@ -109,7 +109,7 @@ function columnsOf({ fields }: TextIndex): string {
 }
 
 /** The state of a search file. */
-export type SearchState = { position: number; root: Buffer | null; erasures: number; cleaned: number };
+type SearchState = { position: number; root: Buffer | null; erasures: number; cleaned: number };
 
 /** Reads the state of a search file. */
 export function searchStateOf(db: Sqlite): SearchState {

@@ -6,7 +6,7 @@ import { intact } from './damage.ts';
 import { fold } from './fold.ts';
 import { columnValue, type Tables } from './tables.ts';
 
-/** One version of a document in memory. `text` is the document as it is sent. */
+/** A version of a document in memory. `text` is the document as it is sent. */
 export type Version = {
   key: number;
   validFrom: number;
@@ -15,7 +15,7 @@ export type Version = {
   text: string;
 };
 
-type Value = string | number | null;
+type ColumnValue = string | number | null;
 
 export type TableWriter = ReturnType<typeof tableWriter>;
 
@@ -39,10 +39,10 @@ export function tableWriter(db: Sqlite, tables: Tables) {
   }
 
   /**
-   * The version that an event makes of another, null where it ends the document; keeps what must not wait for the end
-   * of the batch.
+   * The version that an event makes of another; null if the event ends the document. It writes past versions and links,
+   * which cannot wait for the end of the batch.
    *
-   * @param before the version until now, and the fields that the event leaves.
+   * @param before the version before the event; `values` are the fields after it.
    */
   function advance(
     id: string,
@@ -61,7 +61,7 @@ export function tableWriter(db: Sqlite, tables: Tables) {
     return after;
   }
 
-  /** Removes all versions of a document. Its living rows go with the end of the batch. */
+  /** Removes all past versions of a document. Its live rows are removed at the end of the batch. */
   function forget(id: string, current: Version | null): null {
     links?.remove(id, current);
     past.forget(id);
@@ -71,7 +71,7 @@ export function tableWriter(db: Sqlite, tables: Tables) {
   return { key: tables.key, load, advance, forget, write: rows.write };
 }
 
-/** Writes the rows and texts of living documents. */
+/** Writes the rows and texts of live documents. */
 function rowWriter(db: Sqlite, tables: Tables) {
   const { documents, texts } = tables;
   const { names, valuesOf } = columnsOf(tables);
@@ -86,7 +86,7 @@ function rowWriter(db: Sqlite, tables: Tables) {
   const removeText = db.prepare(`DELETE FROM ${texts} WHERE key = ?`);
   const updates = new Map<string, Statement>();
 
-  function valuesWithKeys(version: Version): Value[] {
+  function valuesWithKeys(version: Version): ColumnValue[] {
     const keys = keyed.map((column) => {
       const value = columnValue(column, version.document);
       return typeof value === 'string' ? fold(value) : null;
@@ -94,7 +94,7 @@ function rowWriter(db: Sqlite, tables: Tables) {
     return [...valuesOf(version), ...keys];
   }
 
-  /** Brings the rows of a document from what is stored to what it is now. */
+  /** Brings the stored rows of a document to its present version. */
   function write(id: string, stored: Version | null, current: Version | null): void {
     if (stored === current) return;
     if (stored && current && stored.key === current.key) {
@@ -111,7 +111,7 @@ function rowWriter(db: Sqlite, tables: Tables) {
     }
   }
 
-  /** Sets only what differs: SQLite rewrites the index of every column that is named, changed or not. */
+  /** Sets only the columns that differ: SQLite rewrites the index of every named column, changed or not. */
   function change(stored: Version, current: Version): void {
     const before = valuesWithKeys(stored);
     const after = valuesWithKeys(current);
@@ -152,7 +152,8 @@ function pastWriter(db: Sqlite, tables: Tables) {
   }
 
   function forget(id: string): void {
-    // A file that is built anew, and has no indexes yet, never had any: their payloads are gone from the log.
+    // A file that is being built has no indexes yet, and no past versions of an erased document: their payloads are
+    // gone from the log.
     if (!hasIndexes) return;
     deleteTexts.run(id);
     deleteVersions.run(id);
@@ -162,7 +163,7 @@ function pastWriter(db: Sqlite, tables: Tables) {
   return { keep, forget };
 }
 
-/** Writes the links of living documents, and keeps those that end. */
+/** Writes the links of live documents, and keeps ended links. */
 function linkWriter(db: Sqlite, { links, linkTable, pastLinks }: Tables & { linkTable: string }) {
   const insert = db.prepare(`INSERT OR IGNORE INTO ${linkTable} VALUES (?, ?, ?, ?)`);
   const keep = db.prepare(
@@ -170,7 +171,7 @@ function linkWriter(db: Sqlite, { links, linkTable, pastLinks }: Tables & { link
   );
   const end = db.prepare(`DELETE FROM ${linkTable} WHERE field = ? AND target = ? AND source = ?`);
 
-  /** Goes from the links of one version to those of the next, which the event at a position made. */
+  /** Replaces the links of one version by the links of the next, which the event at a position made. */
   function move(id: string, versions: { before: Version | null; after: Version | null }, position: number): void {
     for (const { name } of links) {
       const before = new Set(idsOf(versions.before, name));
@@ -194,7 +195,7 @@ function linkWriter(db: Sqlite, { links, linkTable, pastLinks }: Tables & { link
 function columnsOf(tables: Tables) {
   const columns = tables.columns.filter(({ isStored }) => isStored);
   const names = ['version', 'created_at', 'updated_at', ...columns.map(({ name }) => name)];
-  const valuesOf = ({ version, document }: Version): Value[] => {
+  const valuesOf = ({ version, document }: Version): ColumnValue[] => {
     const common = [version, millisecondsOf(document.createdAt), millisecondsOf(document.updatedAt)];
     return [...common, ...columns.map((column) => columnValue(column, document))];
   };

@@ -18,7 +18,7 @@ import { createAuditTables } from './audit.ts';
 
 /** Part of the projection hash: raise it when the tables or what is written to them change, and they are rebuilt. */
 const engineVersion = 10;
-/** Part of it too: what is folded by one version of Unicode may not be found by another. */
+/** Also part of the hash: what one version of Unicode has folded, another may not find. */
 const { unicode } = process.versions;
 
 /** A column that serves `where` and `sort`: the value at `path` of a document. */
@@ -26,34 +26,34 @@ export type Column = {
   name: string;
   path: string[];
   affinity: Affinity;
-  /** False: computed from the document when it is asked for. Long texts are not worth a second copy in every row. */
+  /** False: computed from the document on demand. Long texts are not worth a second copy in every row. */
   isStored: boolean;
   isIndexed: boolean;
-  /** Whether its texts can differ and be folded alike: not ids, nor dates and times, whose form has one case. */
+  /** Whether two of its texts can differ and be folded alike. Ids, dates and times have one case. */
   hasCase: boolean;
-  /** The column beside it that keeps the folded text, where an index has to serve sorting too. */
+  /** The column beside it with the folded text, if an index has to serve sorting too. */
   key: string | null;
 };
 
 /** A list of ids of related documents, kept as rows so that it can be followed backwards. */
-export type LinkField = { name: string };
+type LinkField = { name: string };
 
 /**
- * The read tables of one collection or global: `documents` holds what every live document is found and sorted by,
- * `texts` the document itself; `versions` and `pastTexts` the same of every version that was, with the positions
- * between which it held. A document is keyed by the position that created it, a version that was by those that made and
- * ended it.
+ * The read tables of one collection or global. `documents` holds the values by which live documents are found and
+ * sorted, `texts` the documents themselves; `versions` and `pastTexts` hold the same for past versions, with the
+ * positions between which each held. The key of a document is the position that created it, the keys of a past version
+ * are the positions that made and ended it.
  */
 export type Tables = {
   /**
    * The key of the schema that its streams follow: the category of a collection, such as `posts`, or `globals/site`.
    */
   key: string;
-  /** As it is called today: the slug of a collection, or `globals/site`. */
+  /** The present name: the slug of a collection, or `globals/site`. */
   name: string;
-  /** Its id is its slug, and tells no time. */
+  /** The id of a global is its slug, which has no time in it. */
   isGlobal: boolean;
-  /** Its documents are files, whose URLs are made of what is recorded. */
+  /** The documents are files, whose URLs are made from what is recorded. */
   isUpload: boolean;
   fields: DataField[];
   columns: Column[];
@@ -62,18 +62,18 @@ export type Tables = {
   texts: string;
   versions: string;
   pastTexts: string;
-  /** Empty when no field holds a list of ids. */
+  /** Empty if no field holds a list of ids. */
   linkTable: string;
-  /** The links that were, as `versions` are to `documents`; empty likewise. */
+  /** The past links, as `versions` has past documents; empty likewise. */
   pastLinks: string;
   indexes: string[];
-  /** The columns of each index of `documents` but that of the id, which its copies have too. */
+  /** The columns of each index of `documents`, except the index of the id. Copies of `documents` get these indexes. */
   copyIndexes: string[];
-  /** True of what {@link Tables} are as of a position: then names of tables may be queries in brackets. */
+  /** True for tables as of a position: then names of tables may be queries in brackets. */
   isPast?: boolean;
-  /** True where queries ask at some of the rows whether they may go on. */
+  /** True if queries check at some of the rows whether they may proceed, see {@link interruptible}. */
   isInterruptible?: boolean;
-  /** As `documents`, the row of one document alone, whose id an expression of SQL gives. */
+  /** The part of `documents` with the row of one document, whose id is an SQL expression. */
   documentBy?: (id: string) => string;
 };
 
@@ -103,8 +103,8 @@ function describe(
     .map((field) => ({ name: field.name }));
   const indexed = indexedPaths(fields);
   const columns = columnsOf(fields, indexed);
-  // With the id, for ties are in its order. One index serves sorting and equality alike: every write pays for each.
-  // Texts of one key may differ, and are compared in the index itself.
+  // With the id, which orders ties. One index serves both sorting and equality, for every write pays for each index.
+  // Texts with one folded text may differ, and are compared in the index itself.
   const ordered = columns
     .filter(({ isIndexed }) => isIndexed)
     .map(({ path, key, name }) => ({ path, on: key ? `${key}, id, ${name}` : `${name}, id` }));
@@ -121,8 +121,9 @@ function describe(
     linkTable: links.length > 0 ? quote(`links ${key}`) : '',
     pastLinks: links.length > 0 ? quote(`past links ${key}`) : '',
     indexes: [
-      // Random keys, so made after a bulk load; `documents` needs its own from the start, to be found by id. After the
-      // id stands `valid_to`, the key of the rows: the version that held at a position is one look-up.
+      // Its keys are random, so it is made after a bulk load; `documents` needs its index from the start, to be found
+      // by id. SQLite appends `valid_to`, the key of the rows, to the id: the version that held at a position is one
+      // look-up.
       `CREATE INDEX ${quote(`versions ${key} id`)} ON ${quote(`versions ${key}`)} (id)`,
       `CREATE INDEX ${quote(`documents ${key} updated`)} ON ${documents} (updated_at, id)`,
       ...ordered.map(({ path, on }) => {
@@ -148,7 +149,7 @@ function indexedPaths(fields: readonly DataField[], prefix = ''): Set<string> {
   return paths;
 }
 
-/** Every scalar field of the top level has a column; one inside an object only when it is indexed. */
+/** Every scalar field of the top level has a column; a field inside an object only if it is indexed. */
 function columnsOf(fields: readonly DataField[], indexed: Set<string>, prefix: string[] = []): Column[] {
   return fields.flatMap((field) => {
     const path = [...prefix, field.name];
@@ -164,7 +165,7 @@ function columnsOf(fields: readonly DataField[], indexed: Set<string>, prefix: s
   });
 }
 
-/** The value of a column: what SQLite keeps of it, or null when the document's value is of another type. */
+/** The value of a column as SQLite keeps it; null if the document's value has another type. */
 export function columnValue({ path, affinity }: Column, document: JsonObject): string | number | null {
   let value: unknown = document;
   for (const key of path) {
@@ -228,11 +229,11 @@ export function createIndexes(db: Sqlite, all: readonly Tables[]): void {
 
 /**
  * Names the read file: 16 hexadecimal digits over all that decides its content beside the events. Labels, validation
- * and other options that no row depends on are left out, so that changing them rebuilds nothing.
+ * and other options that no row depends on are left out, so changing them rebuilds nothing.
  */
 export function projectionHash(schema: Schema, upcaster: Upcaster): string {
   const content = tablesOf(schema).map(({ key, name, isUpload, fields, columns, links, indexes }) => {
-    // The URLs of files have the name.
+    // The name is part of the URLs of files.
     return { key, isUpload: isUpload && name, fields: fields.map(contentOf), columns, links, indexes };
   });
   return hash(
@@ -252,7 +253,7 @@ export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** The name that an identifier of {@link quote} stands for. */
+/** The name in an identifier of {@link quote}. */
 export function unquoted(identifier: string): string {
   return identifier.slice(1, -1).replaceAll('""', '"');
 }

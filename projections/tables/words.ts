@@ -1,13 +1,13 @@
 import { fold } from './fold.ts';
 
-/** A word of a text: as it is compared, and where it stands in the text. */
+/** A word of a text: as it is compared, and its start and end in the text. */
 export type Word = { folded: string; start: number; end: number };
 
 /**
- * A part of what a search asks for: words that stand one after the other in one text; of the last, only its beginning
- * with `isPrefix`.
+ * A term of a search: words that follow each other in one text. With `isPrefix`, the last word may be the beginning of
+ * a word.
  */
-export type Term = { words: readonly string[]; isPrefix: boolean };
+export type SearchTerm = { words: readonly string[]; isPrefix: boolean };
 
 /** Letters, digits, and the marks on them. */
 const wordPattern = /[\p{L}\p{N}\p{M}\p{Co}]+/gu;
@@ -15,19 +15,19 @@ const asciiPattern = /[A-Z0-9]+/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
 const isAscii = /^[\x00-\x7f]*$/;
 
-/** Marks that belong to no script of their own: accents and their kind. Vowels that are marks stay. */
+/** Marks that belong to no single script, such as accents. Vowels that are marks stay. */
 const accents = /\p{Script=Inherited}+/gu;
 
-/** Longer words are compared by their beginning: what is that long is no word, and the index would keep it. */
+/** Longer words are compared by their beginning: nothing that long is a real word, and the index would keep it. */
 const longestWord = 64;
 
-/** A word as it is compared: without regard to case, accents, and how its characters are composed. */
+/** A word in the form in which it is compared: without regard to case, accents, and how its characters are composed. */
 function foldWord(word: string): string {
   const folded = fold(word).normalize('NFD').replace(accents, '').normalize('NFC');
   return folded.length <= longestWord ? folded : folded.slice(0, longestWord).replace(/[\ud800-\udbff]$/, '');
 }
 
-/** The words of a text with their places. */
+/** The words of a text, with their starts and ends. */
 export function wordsIn(text: string): Word[] {
   const words: Word[] = [];
   for (const { 0: word, index } of text.matchAll(wordPattern)) {
@@ -37,7 +37,7 @@ export function wordsIn(text: string): Word[] {
   return words;
 }
 
-/** The words of a text as they are compared, in their order. */
+/** The folded words of a text, in their order. */
 export function foldedWords(text: string): string[] {
   if (!isAscii.test(text)) return wordsIn(text).map(({ folded }) => folded);
   const words = text.toUpperCase().match(asciiPattern) ?? [];
@@ -45,12 +45,12 @@ export function foldedWords(text: string): string[] {
 }
 
 /**
- * Reads what a search asks for: words, and phrases in quotation marks. The last word is a prefix, unless it stands in a
- * phrase: it may not be written to its end. A quotation mark that none follows counts for nothing.
+ * Reads the terms of a search: words, and phrases in quotation marks. The last word is a prefix, for it may not be
+ * written to its end, unless it is in a phrase. A quotation mark without a second one is ignored.
  */
-export function readTerms(text: string): Term[] {
+export function readTerms(text: string): SearchTerm[] {
   const parts = text.split('"');
-  const terms = parts.flatMap((part, index): Term[] => {
+  const terms = parts.flatMap((part, index): SearchTerm[] => {
     const words = foldedWords(part);
     const isLast = index === parts.length - 1;
     const isPhrase = index % 2 === 1 && !isLast;
@@ -60,11 +60,11 @@ export function readTerms(text: string): Term[] {
   return [...new Map(terms.map((term) => [JSON.stringify(term), term])).values()];
 }
 
-/** The words of a text in their order, and the places of each. */
-export type Places = { words: readonly string[]; of: ReadonlyMap<string, readonly number[]> };
+/** The words of a text in their order, and the offsets of each, counted in words. */
+type WordOffsets = { words: readonly string[]; of: ReadonlyMap<string, readonly number[]> };
 
-/** Notes the places of words: a text may be a megabyte, and be asked about a hundred terms. */
-export function placesIn(words: readonly string[]): Places {
+/** Indexes the offsets of words: a text may be a megabyte, and be searched for a hundred terms. */
+export function offsetsIn(words: readonly string[]): WordOffsets {
   const of = new Map<string, number[]>();
   for (const [place, word] of words.entries()) {
     const known = of.get(word);
@@ -74,8 +74,8 @@ export function placesIn(words: readonly string[]): Places {
   return { words, of };
 }
 
-/** The places at which a term begins. */
-export function placesOf(term: Term, { words, of }: Places): number[] {
+/** The offsets at which a term begins. */
+export function offsetsOf(term: SearchTerm, { words, of }: WordOffsets): number[] {
   const { words: wanted, isPrefix } = term;
   const [first = ''] = wanted;
   const begins = isPrefix && wanted.length === 1 ? words.keys() : (of.get(first) ?? []);
@@ -84,7 +84,7 @@ export function placesOf(term: Term, { words, of }: Places): number[] {
   return places;
 }
 
-function standsAt({ words: wanted, isPrefix }: Term, words: readonly string[], at: number): boolean {
+function standsAt({ words: wanted, isPrefix }: SearchTerm, words: readonly string[], at: number): boolean {
   return wanted.every((word, offset) => {
     const found = words[at + offset];
     if (found === undefined) return false;
@@ -93,42 +93,45 @@ function standsAt({ words: wanted, isPrefix }: Term, words: readonly string[], a
 }
 
 /** Whether a text holds a term. */
-export function holds(text: string, term: Term): boolean {
+export function holds(text: string, term: SearchTerm): boolean {
   const words = lastWords(text);
   const [first = ''] = term.words;
   if (term.words.length > 1) return words.some((word, at) => word === first && standsAt(term, words, at));
   return term.isPrefix ? words.some((word) => word.startsWith(first)) : words.includes(first);
 }
 
-/** Texts from which on their words are kept for the next term, in characters, and how many of them. */
+/**
+ * The length, in characters, from which the words of a text are kept for the next term, and the number of such texts.
+ */
 const longText = 4096;
 const mostKept = 8;
 const kept: { text: string; words: string[] }[] = [];
 
-/** SQLite asks about one term after the other, and of each about one field after the other. */
+/**
+ * The words of a text, kept for the next call: SQLite asks about one term after the other, and for each term about one
+ * field after the other.
+ */
 function lastWords(text: string): string[] {
   if (text.length < longText) return foldedWords(text);
   const known = kept.find((one) => one.text === text);
   if (known) return known.words;
   const words = foldedWords(text);
-  // Of a text that is erased nothing stays behind the query.
+  // No word of an erased text stays after the query.
   if (kept.length === 0) setImmediate(() => kept.splice(0));
   kept.push({ text, words });
   if (kept.length > mostKept) kept.shift();
   return words;
 }
 
-/**
- * Characters, of some 50 words: in such a text a word counts for less than half of what it does in a very short one.
- */
+/** In characters, some 50 words: in such a text a word counts less than half of what it counts in a very short text. */
 const longTextOf = 300;
 
 /**
- * Tells how well the texts of a document fit a search: better, the more often they hold a term, the shorter the text,
- * the earlier the field, and where a prefix is the whole word. It is made of these texts alone: by how rare a word is
- * elsewhere, a caller could count documents that they may not read.
+ * Scores how well the texts of a document fit a search: better, the more often they hold a term, the shorter the text,
+ * the earlier the field, and if a prefix is the whole word. Only these texts count: by the rarity of a word elsewhere,
+ * callers could count documents that they may not read.
  */
-export function scorerOf(terms: readonly Term[]): (texts: readonly string[]) => number {
+export function scorerOf(terms: readonly SearchTerm[]): (texts: readonly string[]) => number {
   const timesIn = counterOf(terms);
   return (texts) => {
     let score = 0;
@@ -141,9 +144,9 @@ export function scorerOf(terms: readonly Term[]): (texts: readonly string[]) => 
   };
 }
 
-/** Tells how often each term is in a text; half as often where only the beginning of its last word is. */
-function counterOf(terms: readonly Term[]): (text: string) => readonly number[] {
-  // Cut words are equal to longer ones.
+/** Counts how often each term is in a text; a match of only the beginning of its last word counts half. */
+function counterOf(terms: readonly SearchTerm[]): (text: string) => readonly number[] {
+  // A cut word equals longer words.
   const isPlain = terms.every(({ words: [word = '', ...more] }) => more.length === 0 && word.length < longestWord);
   if (!isPlain) return (text) => timesAmong(foldedWords(text), terms);
   const none = terms.map(() => 0);
@@ -156,18 +159,18 @@ function counterOf(terms: readonly Term[]): (text: string) => readonly number[] 
   };
 }
 
-function timesAmong(folded: readonly string[], terms: readonly Term[]): number[] {
-  const places = placesIn(folded);
+function timesAmong(folded: readonly string[], terms: readonly SearchTerm[]): number[] {
+  const places = offsetsIn(folded);
   return terms.map((term) => {
     const last = term.words.at(-1) ?? '';
     let times = 0;
-    for (const at of placesOf(term, places)) times += folded[at + term.words.length - 1] === last ? 1 : 0.5;
+    for (const at of offsetsOf(term, places)) times += folded[at + term.words.length - 1] === last ? 1 : 0.5;
     return times;
   });
 }
 
-/** Without a string for each word: a thirtieth of the time. */
-function timesInAscii(folded: string, { words: [wanted = ''], isPrefix }: Term): number {
+/** Counts without a string for each word, in a thirtieth of the time. */
+function timesInAscii(folded: string, { words: [wanted = ''], isPrefix }: SearchTerm): number {
   let times = 0;
   for (let at = folded.indexOf(wanted); at >= 0; at = folded.indexOf(wanted, at + wanted.length)) {
     if (at > 0 && isUpper(folded.charCodeAt(at - 1))) continue;
@@ -178,14 +181,14 @@ function timesInAscii(folded: string, { words: [wanted = ''], isPrefix }: Term):
   return times;
 }
 
-/** Whether a unit is one of a folded word of ASCII. */
+/** Whether a UTF-16 unit belongs to a folded ASCII word. */
 function isUpper(unit: number): boolean {
   return (unit >= 0x30 && unit <= 0x39) || (unit >= 0x41 && unit <= 0x5a);
 }
 
 /**
- * The kinds of units of UTF-16: between words, a letter or digit of ASCII, one of another script, half of a character,
- * not known yet.
+ * The kinds of UTF-16 units: between words, a letter or digit of ASCII, a letter or digit of another script, half of a
+ * character, not known yet.
  */
 const kinds = { gap: 0, ascii: 1, other: 2, half: 3, unknown: 4 } as const;
 const kindsOfUnits = new Uint8Array(0x10000).fill(kinds.unknown);
@@ -202,10 +205,10 @@ function kindOf(unit: number): number {
 }
 
 /**
- * The same for texts of any script, in an eighth of the time: of words of ASCII, those alone are looked at that begin
- * as a term does, and each of the others is folded once. Gives null for a text with characters of two units.
+ * Counts terms in texts of any script, in an eighth of the time: it looks only at ASCII words that begin as a term
+ * does, and folds each other word once. Gives null for a text with characters of two units.
  */
-function wordCounterOf(terms: readonly Term[]): (text: string) => number[] | null {
+function wordCounterOf(terms: readonly SearchTerm[]): (text: string) => number[] | null {
   const folded = new Map<string, string>();
   const firsts = new Set(terms.flatMap(({ words: [word = ''] }) => [word.charAt(0), word.charAt(0).toLowerCase()]));
   const isFirst = Uint8Array.from({ length: 0x80 }, (_, unit) => Number(firsts.has(String.fromCharCode(unit))));

@@ -6,13 +6,13 @@ import { auditTables } from '../tables/audit.ts';
 import { createIndexes, createTables, quote, type Tables, unquoted } from '../tables/tables.ts';
 
 /**
- * Compares two read files row by row and byte by byte. Call it with `live` in a read transaction where a server may be
+ * Compares two read files row by row and byte by byte. Call it with `live` in a read transaction if a server may be
  * writing.
  *
- * @returns null when they are equal, else a sentence naming the first difference.
+ * @returns null if they are equal, else a sentence naming the first difference.
  */
 export function compareReadFiles(live: Sqlite, replay: Sqlite, tables: readonly Tables[]): string | null {
-  // SQLite looks into both at once.
+  // One connection reads both files.
   live.prepare('ATTACH ? AS replay').run(replay.name);
   for (const { documents, texts, versions, pastTexts, linkTable, pastLinks } of tables) {
     const difference =
@@ -33,12 +33,12 @@ export function compareReadFiles(live: Sqlite, replay: Sqlite, tables: readonly 
   return compareSchemas(live, tables);
 }
 
-/** The column that tells rows apart, and that which names the event that made a row. */
+/** The column that identifies a row, and the column with the event that made the row. */
 type Columns = { key: string; madeBy?: string };
 
-/** Inside SQLite, which compares values as the bytes they are: no row has to be made into a JavaScript one. */
+/** Compares a table inside SQLite, which compares bytes: no row has to become a JavaScript object. */
 function compareTable(db: Sqlite, table: string, { key, madeBy = key }: Columns): string | null {
-  // Computed columns cannot differ when the document does not.
+  // Computed columns cannot differ if the document does not.
   const columns = db
     .prepare<[table: string], string>("SELECT name FROM pragma_table_info(?, 'replay')")
     .pluck()
@@ -56,7 +56,7 @@ function compareTable(db: Sqlite, table: string, { key, madeBy = key }: Columns)
   return extra === undefined ? null : `${name(table)}: the row made by event ${extra} is not in the log`;
 }
 
-/** For small tables and those with a key of several columns. */
+/** Compares small tables, and tables with a key of several columns. */
 function compareWhole(live: Sqlite, replay: Sqlite, table: string): string | null {
   const sql = `SELECT * FROM ${table}`;
   const found = live.prepare(sql).raw().iterate();
@@ -74,7 +74,8 @@ function compareWhole(live: Sqlite, replay: Sqlite, table: string): string | nul
 }
 
 /**
- * Against an empty file: the replay has no indexes, for SQLite has checked those of the live one against its tables.
+ * Against an empty file: the replay has no indexes, for SQLite has checked the indexes of the live file against its
+ * tables.
  */
 function compareSchemas(live: Sqlite, tables: readonly Tables[]): string | null {
   const sql = 'SELECT name, sql FROM sqlite_schema ORDER BY type, name';

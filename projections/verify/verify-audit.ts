@@ -3,19 +3,19 @@ import type { Finding } from '../../events/proof/seen-heads.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { auditKinds, collectionOf, type Span } from '../tables/audit.ts';
 
-type Row = [position: number, collection: number, type: number, actorType: number, actor: number];
+type AuditRow = [position: number, collection: number, type: number, actorType: number, actor: number];
 
-/** So many rows are read at a time. */
+/** The number of rows that are read at a time. */
 const chunk = 100;
 const mostWords = 10_000;
 
 /**
- * Compares the rows of the audit tables with the headers of a log, shown one after the other, as far as the read file
- * has applied them.
+ * Compares the rows of the audit tables with the headers of a log, one after the other, as far as the read file has
+ * applied them.
  */
 export function auditChecker(read: Sqlite, headerAt: (position: number) => Header | null) {
   const selectRows = read
-    .prepare<[after: number, limit: number], Row>(
+    .prepare<[after: number, limit: number], AuditRow>(
       'SELECT position, collection, type, actor_type, actor FROM audit WHERE position > ? ORDER BY position LIMIT ? + 0',
     )
     .raw();
@@ -25,15 +25,15 @@ export function auditChecker(read: Sqlite, headerAt: (position: number) => Heade
   const selectBatch = read.prepare<[batch: string], Span>('SELECT first, last FROM audit_batches WHERE batch = ?');
   const selectReached = read.prepare<[], number>('SELECT position FROM checkpoint').pluck();
   const words = new Map<number, { kind: number; word: string }>();
-  let rows: Row[] = [];
+  let rows: AuditRow[] = [];
   let next = 0;
   let reached = 0;
   let batch: { id: string; last: number } | null = null;
 
-  /** The fault of the rows of an event; null for none, and where they are not there yet. */
+  /** The fault of the rows of an event; null for none, or if the rows are not there yet. */
   function check(header: Header): Finding | null {
     const { position } = header;
-    // Before its rows: they are at least as far then.
+    // Read before the rows, which then are at least as far.
     if (position > reached) reached = selectReached.get() ?? 0;
     if (position > reached) return null;
     if (next === rows.length) {
@@ -47,7 +47,7 @@ export function auditChecker(read: Sqlite, headerAt: (position: number) => Heade
     return isIts ? null : `what the audit tables say of event ${position} is not what its header says`;
   }
 
-  function says([, collection, type, actorType, actor]: Row, header: Header): boolean {
+  function says([, collection, type, actorType, actor]: AuditRow, header: Header): boolean {
     return (
       isWord(collection, 'collection', collectionOf(header.stream)) &&
       isWord(type, 'type', header.type) &&
@@ -67,7 +67,7 @@ export function auditChecker(read: Sqlite, headerAt: (position: number) => Heade
     return known.kind === auditKinds[kind] && known.word === expected;
   }
 
-  /** The first and last event of a bulk call are of it, and this one is between them. */
+  /** Whether the first and the last event of a bulk call belong to it, and this event is between them. */
   function isInBatch({ batch: id, position }: Header): boolean {
     if (id === undefined) batch = null;
     if (id === undefined || (batch?.id === id && position <= batch.last)) return true;

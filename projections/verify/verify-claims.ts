@@ -4,29 +4,28 @@ import { claimOf, type UniqueField, uniqueFields } from '../../events/facts/clai
 import type { LogReader } from '../../events/log/log-reader.ts';
 import type { Finding } from '../../events/proof/seen-heads.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
+import type { Bound } from '../query/where.ts';
 import { quote } from '../tables/tables.ts';
 
-/** A log, and a read file that is made of it. */
+/** A log, and the read file that is made from it. */
 export type LogAndTables = { db: Sqlite; log: LogReader; read: Sqlite };
 
-type Value = string | number | null;
-
-/** So many rows are read at a time. */
+/** The number of rows that are read at a time. */
 const chunk = 100;
-/** How often it is looked again while the read file is behind the log. */
+/** How often a row is looked at again while the read file is behind the log. */
 const mostTries = 20;
 
 /**
- * Compares the claims of a log with the unique values of the live documents in a read file, beside a service that goes
- * on writing: each value is held by its document, and, where nothing was written meanwhile, no others are held. Each
- * step is a read of its own. Findings name no value, which may be an address.
+ * Compares the claims of a log with the unique values of the live documents in a read file, beside a service that keeps
+ * writing: each value must be held by its document, and, if nothing was written meanwhile, no other value may be held.
+ * Each step is a separate read. Findings name no value, which may be an address.
  */
 export function* checkClaims(files: LogAndTables, schema: Schema): Generator<void, Finding | null> {
   const { db, log, read } = files;
   const selectReached = read.prepare<[], number>('SELECT position FROM checkpoint').pluck();
   const { size } = log.head();
   const isApplied = selectReached.get() === size;
-  // A hundred look-ups in one transaction: it takes longer to begin one than to look.
+  // A hundred look-ups in one transaction, for beginning one takes longer than a look-up.
   const together = db.transaction((look: () => Doubt[]) => look());
   let values = 0;
   for (const one of schema.collections) {
@@ -35,7 +34,7 @@ export function* checkClaims(files: LogAndTables, schema: Schema): Generator<voi
     if (columns.length === 0) continue;
     const names = columns.map(({ name }) => name).join(', ');
     const select = read
-      .prepare<[after: number, limit: number], [key: number, id: string, ...values: Value[]]>(
+      .prepare<[after: number, limit: number], [key: number, id: string, ...values: Bound[]]>(
         `SELECT key, id, ${names} FROM ${quote(`documents ${category}`)} WHERE key > ? ORDER BY key LIMIT ? + 0`,
       )
       .raw();
@@ -59,7 +58,7 @@ export function* checkClaims(files: LogAndTables, schema: Schema): Generator<voi
       rows = select.all(last[0], chunk);
     }
   }
-  // One transaction changes claims and the head.
+  // Claims and the head change in one transaction.
   const counts = db
     .prepare<[], { claims: number; size: number }>('SELECT size, (SELECT count(*) FROM claims) AS claims FROM head')
     .get();
@@ -75,7 +74,7 @@ function uniqueColumn({ db, read }: LogAndTables, category: Category, field: Uni
   const selectHolder = db
     .prepare<[scope: string, value: string], string>('SELECT stream FROM claims WHERE scope = ? AND value = ?')
     .pluck();
-  const selectRow = read.prepare<[id: string], { version: number; value: Value }>(
+  const selectRow = read.prepare<[id: string], { version: number; value: Bound }>(
     `SELECT version, ${name} AS value FROM ${quote(`documents ${category}`)} WHERE id = ?`,
   );
 
@@ -90,7 +89,9 @@ function uniqueColumn({ db, read }: LogAndTables, category: Category, field: Uni
 
 type Doubt = { column: UniqueColumn; id: string; stream: string };
 
-/** Looks again when log and read file have the same version of a document: it may have changed between two reads. */
+/**
+ * Looks again until log and read file have the same version of a document, which may have changed between two reads.
+ */
 function* isWrong({ log }: LogAndTables, { column, id, stream }: Doubt): Generator<void, boolean> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     const version = log.versionOf(stream);

@@ -11,14 +11,14 @@ import { openProjector, type Projector } from '../tables/projector.ts';
 import { createIndexes, createTables, type Tables } from '../tables/tables.ts';
 import type { LogAndTables } from './verify-claims.ts';
 
-/** One round folds so many documents at most, each of so many versions, which make so many pages of 4 KiB together. */
+/** The limits of one round: documents, tries to pick them, versions of each, and pages of 4 KiB for all. */
 const most = { documents: 8, tries: 16, versions: 500, pages: 4096 };
 const pageBytes = 128 * 1024;
 
 /**
- * Folds some random documents from the log, and compares their rows in the read file, past ones too, beside a service
- * that goes on writing. Each step is a read of its own. Documents with more versions than a round folds are left out,
- * and so are those with payloads in the bucket, and what changes meanwhile.
+ * Folds some random documents from the log, and compares their live and past rows in the read file, beside a service
+ * that keeps writing. Each step is a separate read. It leaves out documents with more versions than a round folds, with
+ * payloads in the bucket, or with changes meanwhile.
  */
 export function* checkDocuments(
   files: LogAndTables,
@@ -45,9 +45,9 @@ export function* checkDocuments(
     db.pragma(`max_page_count = ${most.pages}`);
     const used = [...new Set(picked.values())];
     createTables(db, used);
-    // The projector has an index to forget erased documents by.
+    // The projector forgets erased documents by an index.
     createIndexes(db, used);
-    const projector = openProjector(db, used, upcaster, { isPart: true });
+    const projector = openProjector(db, { tables: used, upcaster }, { isPart: true });
     yield;
     for (const [stream, its] of picked) {
       const upTo = selectReached.get() ?? 0;
@@ -63,7 +63,7 @@ export function* checkDocuments(
     }
     return null;
   } catch (error) {
-    // Its documents are too large for a round.
+    // The documents are too large for a round.
     if (isDiskFull(error)) return null;
     throw error;
   } finally {
@@ -71,7 +71,7 @@ export function* checkDocuments(
   }
 }
 
-/** False where payloads are in the bucket. */
+/** False if payloads are in the bucket. */
 function* fold(
   { log }: LogAndTables,
   projector: Projector,
@@ -91,7 +91,10 @@ function* fold(
   }
 }
 
-/** Of its links those that it has: others cannot be found by the document. */
+/**
+ * Compares the rows of a document. Only the links that it should have are compared: others cannot be found by the
+ * document.
+ */
 function compareRows(made: Sqlite, read: Sqlite, { tables, id }: { tables: Tables; id: string }): boolean {
   const { documents, texts, versions, pastTexts, linkTable, pastLinks } = tables;
   const queries = [

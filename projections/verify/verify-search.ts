@@ -24,7 +24,7 @@ export class SearchDamage extends Error {
 }
 
 /**
- * Holds the search file that goes with a read file; null without one, or while it is being built.
+ * Holds the search file of a read file; null without one, or while it is being built.
  *
  * @throws SearchDamage
  */
@@ -46,12 +46,12 @@ export function openSearchSnapshot(readFile: string, schema: Schema): SearchSnap
 }
 
 /**
- * Compares a search file with one that is made of a replay, entry by entry: their segments differ with the history of
- * their writes.
+ * Compares a search file with one that is made from a replay, entry by entry: their FTS5 segments depend on the history
+ * of their writes.
  *
  * @param replay a read file at the position of the snapshot.
- * @param path for the file that is made, and removed again.
- * @returns null when they are equal, else a sentence naming the first difference.
+ * @param path the path of the file that is made, and removed again.
+ * @returns null if they are equal, else a sentence naming the first difference.
  * @throws SearchDamage
  */
 export function compareSearchFile(
@@ -91,7 +91,7 @@ function compareIndex(index: TextIndex | null, live: Sqlite, made: Sqlite): stri
     db.exec(`CREATE VIRTUAL TABLE temp.vocab USING fts5vocab(main, ${name}, instance)`);
   }
   try {
-    // SQLite gives them by term, document and place.
+    // SQLite gives the entries by term, document and offset.
     const entries = 'SELECT term, doc, col, offset FROM temp.vocab';
     const lengths = `SELECT id, sz FROM ${quote(`${name.slice(1, -1)}_docsize`)} ORDER BY id`;
     return (
@@ -116,7 +116,7 @@ function compare(table: string, found: IterableIterator<unknown>, expected: Iter
     }
     return found.next().done ? null : `search index: table ${table} holds more than the documents make of it`;
   } finally {
-    // A file with a query still open cannot be closed.
+    // A file with an open query cannot be closed.
     found.return?.();
     expected.return?.();
   }

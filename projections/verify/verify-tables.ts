@@ -13,9 +13,9 @@ import { auditChecker } from './verify-audit.ts';
 import { checkClaims } from './verify-claims.ts';
 import { checkDocuments } from './verify-documents.ts';
 
-/** Compares what follows from a log with it, up to the first finding. */
+/** Compares a read file and the claims with their log, up to the first finding. */
 export type TableChecks = {
-  /** Looks at what the read file has of an event, whose header is sound. */
+  /** Checks what the read file has of an event, whose header is sound. */
   look: (header: Header) => void;
   /** The rest, in steps, after all headers; gives the first finding. */
   rest: () => Generator<void, Finding | null>;
@@ -23,11 +23,11 @@ export type TableChecks = {
 };
 
 /**
- * Compares the read file of a log and its claims with the log, beside a service that goes on writing: the audit tables
+ * Compares the read file and the claims of a log with the log, beside a service that keeps writing: the audit tables
  * with each header that is looked at, claims with the values of documents, and some documents with their events. It
- * needs no second copy, so most rows of documents are left to {@link verifyDirectory}.
+ * makes no second copy, so it leaves most rows of documents to {@link verifyDirectory}.
  *
- * @returns null where there is no read file, or the log does not say for which schema.
+ * @returns null if there is no read file, or the log does not say its schema.
  */
 export function openTableChecks(directory: string, db: Sqlite, log: LogReader): TableChecks | null {
   const made = soundly(() => projectionOf(log));
@@ -60,7 +60,7 @@ export function openTableChecks(directory: string, db: Sqlite, log: LogReader): 
     if (finding !== null) return finding;
     try {
       const found = yield* checkClaims(files, schema);
-      // A schema that was applied meanwhile has other claims.
+      // The claims are compared with the former schema if another was applied meanwhile.
       if (log.versionOf(schemaStream) !== version) return null;
       if (found !== null) return found;
       const rows = yield* checkDocuments(files, projection);
@@ -73,7 +73,7 @@ export function openTableChecks(directory: string, db: Sqlite, log: LogReader): 
   return { look, rest, close: () => read.close() };
 }
 
-/** An error of the log itself is told by those that go through it, more exactly. */
+/** Null for an error of the log itself, which the check of the log reports more exactly. */
 function soundly<T>(read: () => T): T | null {
   try {
     return read();
@@ -83,7 +83,7 @@ function soundly<T>(read: () => T): T | null {
   }
 }
 
-/** The log itself was looked at before. */
+/** The finding about a damaged read file; the log itself was checked before. */
 function damageIn(error: unknown): Finding {
   if (!isDamage(error)) throw error;
   return `read tables: damaged: ${messageOf(error)}`;

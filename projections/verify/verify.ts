@@ -11,8 +11,8 @@ import { makeTheLog, rangesOf } from '../../events/verify/verify-ranges.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { isDamage, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import type { Helpers } from '../start/helpers.ts';
-import { beginTogether } from '../start/parallel-build.ts';
-import { buildReadFile, catchUp, type Progress, type Source } from '../start/rebuild.ts';
+import { beginParallelBuild } from '../start/parallel-build.ts';
+import { buildReadFile, catchUp, type EventSource, type Progress } from '../start/rebuild.ts';
 import { checkClaims, claimsIn } from '../start/schema-fit.ts';
 import { projectionOf } from '../tables/epochs.ts';
 import { logFile, readFileOf, removeDatabase } from '../tables/files.ts';
@@ -23,17 +23,17 @@ import { projectionHash } from '../tables/tables.ts';
 import { compareReadFiles } from './compare.ts';
 import { compareSearchFile, openSearchSnapshot, SearchDamage, type SearchSnapshot } from './verify-search.ts';
 
-/** The result of a check: `finding` names the first thing wrong, null when all is sound. */
+/** The result of a check: `finding` names the first fault, null if all is sound. */
 export type Verdict = { finding: Finding | null; events: number; notes: string[] };
 
 /**
- * Told how far it has come; `keys` are the verifier keys of the log, whose checkpoints tell between which of them it
- * was altered; `helpers` are other threads.
+ * `log` and `replay` are called with the progress; `keys` are the verifier keys of the log, whose checkpoints narrow
+ * down where it was altered; `helpers` are other threads.
  */
 type Steps = { log: Progress; replay: Progress; keys?: readonly string[]; helpers?: Helpers | null };
 
-/** A read file held at one moment, with the position it has reached, and the search file that goes with it. */
-type Snapshot = { db: Sqlite; position: number; search: SearchSnapshot | null };
+/** A read file held at one moment, with its position, and its search file. */
+type ReadSnapshot = { db: Sqlite; position: number; search: SearchSnapshot | null };
 
 const maxTries = 10;
 const pauseMilliseconds = 100;
@@ -46,9 +46,9 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
  */
 export function verifyDirectory(directory: string, checkLog: boolean, steps: Steps): Verdict {
   const { helpers } = steps;
-  // Several threads see the log at several moments, and each stops at its first finding: only that all is sound is told
-  // by them.
-  const verdict = helpers ? attempt(directory, checkLog, steps) : null;
+  // Several threads see the log at several moments, and each stops at its first finding: they are only believed if all
+  // is sound.
+  const verdict = helpers ? verdictWithHelpers(directory, checkLog, steps) : null;
   if (verdict && (verdict.finding === null || verdict.events < (helpers?.fewest ?? 0))) return verdict;
   try {
     return verifyFiles(directory, checkLog, { ...steps, helpers: null });
@@ -59,8 +59,8 @@ export function verifyDirectory(directory: string, checkLog: boolean, steps: Ste
   }
 }
 
-/** Null where anything failed. */
-function attempt(directory: string, checkLog: boolean, steps: Steps): Verdict | null {
+/** The verdict of several threads; null if anything failed. */
+function verdictWithHelpers(directory: string, checkLog: boolean, steps: Steps): Verdict | null {
   try {
     return verifyFiles(directory, checkLog, steps);
   } catch {
@@ -68,111 +68,142 @@ function attempt(directory: string, checkLog: boolean, steps: Steps): Verdict | 
   }
 }
 
+/** A check under way; `snapshot` is closed at its end. */
+type Check = {
+  directory: string;
+  checkLog: boolean;
+  steps: Steps;
+  db: Sqlite;
+  log: LogReader;
+  /** The path of the read file that the log is replayed into. */
+  replayFile: string;
+  snapshot: ReadSnapshot | null;
+  notes: string[];
+};
+
 function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdict {
   const db = openLogToRead(logFile(directory), 64);
   const replayFile = readFileOf(directory, 'verify').replace('verify.db', `0.db.verify-${process.pid}`);
-  let snapshot: Snapshot | null = null;
+  let check: Check | null = null;
   try {
-    const log = readLog(db);
-    const witnesses = checkpointsIn(directory);
-    let unread: unknown = null;
-    let isBehind = false;
-    try {
-      snapshot = openSnapshot(log, directory);
-    } catch (error) {
-      // Told below if it is not the log that is to blame.
-      unread = error;
-    }
-    // The log after the read file: it is always at least as far.
-    db.exec('BEGIN');
-    // The read file still has the payloads that were erased in between, and no replay makes them any more.
-    for (let tries = 1; tries < maxTries && snapshot && isAhead(db, log, snapshot); tries += 1) {
-      db.exec('COMMIT');
-      closeSnapshot(snapshot);
-      snapshot = null;
-      Atomics.wait(sleeper, 0, 0, pauseMilliseconds);
-      snapshot = openSnapshot(log, directory);
-      db.exec('BEGIN');
-    }
-    const events = log.head().size;
-    const verdict = (finding: Finding | null, notes: string[] = []): Verdict => ({ finding, events, notes });
-
-    const notes: string[] = [];
-    if (snapshot?.search && erasedAfter(db, log, snapshot.search.position)) {
-      notes.push('the search index is behind an erasure, so it was not looked at: the next start brings it up to date');
-      closeSearch(snapshot);
-    }
-    if (snapshot && erasedAfter(db, log, snapshot.position)) {
-      // Its process was killed in between: a replay up to there lacks what was erased.
-      notes.push(
-        'the read tables are behind an erasure, so they were not looked at: the next start brings them up to date',
-      );
-      closeSnapshot(snapshot);
-      snapshot = null;
-      isBehind = true;
-    }
-    const upTo = snapshot?.position ?? events;
-    const times = lookAtTimes(Date.now());
-    const source = { log, upTo: snapshot?.search?.position ?? upTo, progress: steps.replay };
-    const isReplayed =
-      steps.helpers &&
-      replayTogether({ db, read: snapshot?.db, path: replayFile, checkLog, look: times.look }, source, steps.helpers);
-    const damage = checkLog && !isReplayed ? verifyLog(db, steps.log, times.look) : null;
-    if (damage) return verdict(damage);
-    checkAgainstReadFiles(witnesses, log, () => log.signedHeads(steps.keys ?? []));
-    if (unread) throw unread;
-    const made = projectionOf(log);
-    if (!made) return verdict(null, ['the log is empty: no service has been started on it yet']);
-
-    const { projection, schema } = made;
-    if (!isReplayed) buildReadFile(replayFile, withoutIndexes(projection), source);
-    const replay = openDatabase(replayFile, { durability: 'off' });
-    try {
-      const goOn = (position: number) =>
-        catchUp(openProjector(replay, projection.tables, projection.upcaster), { log, upTo: position });
-      const searched =
-        snapshot?.search && compareSearchFile(snapshot.search, { replay, schema, path: `${replayFile}-search` });
-      if (snapshot) closeSearch(snapshot);
-      goOn(upTo);
-      const difference =
-        snapshot &&
-        ((isReplayed ? null : checkFile(snapshot.db)) ?? compareReadFiles(snapshot.db, replay, projection.tables));
-      if (difference) return verdict(`read tables: ${difference}`);
-      if (searched) return verdict(searched);
-      // It holds both files at one moment, and the replay goes on now.
-      snapshot?.db.exec('COMMIT');
-      goOn(events);
-      const passwords = checkLog ? passwordsOf(directory, replay) : { finding: null, notes: [] };
-      notes.push(...times.notes(), ...passwords.notes);
-      if (!snapshot && !isBehind) notes.push('there are no read tables; the next start builds them');
-      return verdict(checkClaims(db, claimsIn(replay, schema)) ?? passwords.finding, notes);
-    } finally {
-      replay.close();
-    }
+    check = { directory, checkLog, steps, db, log: readLog(db), replayFile, snapshot: null, notes: [] };
+    return verdictOf(check);
   } finally {
-    if (snapshot) closeSnapshot(snapshot);
+    if (check?.snapshot) closeSnapshot(check.snapshot);
     db.close();
     removeDatabase(replayFile);
   }
 }
 
+function verdictOf(check: Check): Verdict {
+  const { directory, checkLog, steps, db, log, replayFile } = check;
+  const witnesses = checkpointsIn(directory);
+  const unread = holdSnapshot(check);
+  const events = log.head().size;
+  const verdict = (finding: Finding | null, notes: string[] = []): Verdict => ({ finding, events, notes });
+  const isBehind = leaveOutErased(check);
+  const { snapshot } = check;
+  const upTo = snapshot?.position ?? events;
+  const times = lookAtTimes(Date.now());
+  const source = { log, upTo: snapshot?.search?.position ?? upTo, progress: steps.replay };
+  const isReplayed =
+    steps.helpers &&
+    replayInParallel({ db, read: snapshot?.db, path: replayFile, checkLog, look: times.look }, source, steps.helpers);
+  const damage = checkLog && !isReplayed ? verifyLog(db, steps.log, times.look) : null;
+  if (damage) return verdict(damage);
+  checkAgainstReadFiles(witnesses, log, () => log.signedHeads(steps.keys ?? []));
+  // The log is not to blame.
+  if (unread) throw unread;
+  const made = projectionOf(log);
+  if (!made) return verdict(null, ['the log is empty: no service has been started on it yet']);
+
+  if (!isReplayed) buildReadFile(replayFile, withoutIndexes(made.projection), source);
+  const replay = openDatabase(replayFile, { durability: 'off' });
+  try {
+    const replayTo = (position: number) => catchUp(openProjector(replay, made.projection), { log, upTo: position });
+    const searched =
+      snapshot?.search &&
+      compareSearchFile(snapshot.search, { replay, schema: made.schema, path: `${replayFile}-search` });
+    if (snapshot) closeSearch(snapshot);
+    replayTo(upTo);
+    const difference =
+      snapshot &&
+      ((isReplayed ? null : checkFile(snapshot.db)) ?? compareReadFiles(snapshot.db, replay, made.projection.tables));
+    if (difference) return verdict(`read tables: ${difference}`);
+    if (searched) return verdict(searched);
+    // It holds both files at one moment, and the replay continues now.
+    snapshot?.db.exec('COMMIT');
+    replayTo(events);
+    const passwords = checkLog ? passwordsOf(directory, replay) : { finding: null, notes: [] };
+    check.notes.push(...times.notes(), ...passwords.notes);
+    if (!snapshot && !isBehind) check.notes.push('there are no read tables; the next start builds them');
+    return verdict(checkClaims(db, claimsIn(replay, made.schema)) ?? passwords.finding, check.notes);
+  } finally {
+    replay.close();
+  }
+}
+
 /**
- * Reading the file's own structure takes so long, as a part of replaying the log: that of the log, and that of the read
- * tables.
+ * Holds the read file and then the log at one moment each, so the log is always at least as far.
+ *
+ * @returns the error for which the read file could not be held; null for none.
  */
+function holdSnapshot(check: Check): unknown {
+  const { db, log, directory } = check;
+  let unread: unknown = null;
+  try {
+    check.snapshot = openSnapshot(log, directory);
+  } catch (error) {
+    unread = error;
+  }
+  db.exec('BEGIN');
+  // The read file still has payloads that were erased between the two moments, and no replay makes them any more.
+  for (let tries = 1; tries < maxTries && check.snapshot && isAhead(db, log, check.snapshot); tries += 1) {
+    db.exec('COMMIT');
+    closeSnapshot(check.snapshot);
+    check.snapshot = null;
+    Atomics.wait(sleeper, 0, 0, pauseMilliseconds);
+    check.snapshot = openSnapshot(log, directory);
+    db.exec('BEGIN');
+  }
+  return unread;
+}
+
+/**
+ * Leaves out files that are behind an erasure, for their process was killed in between: a replay up to there lacks what
+ * was erased.
+ *
+ * @returns whether the read tables are left out.
+ */
+function leaveOutErased(check: Check): boolean {
+  const { db, log, notes, snapshot } = check;
+  if (snapshot?.search && erasedAfter(db, log, snapshot.search.position)) {
+    notes.push('the search index is behind an erasure, so it was not looked at: the next start brings it up to date');
+    closeSearch(snapshot);
+  }
+  if (!snapshot || !erasedAfter(db, log, snapshot.position)) return false;
+  notes.push(
+    'the read tables are behind an erasure, so they were not looked at: the next start brings them up to date',
+  );
+  closeSnapshot(snapshot);
+  check.snapshot = null;
+  return true;
+}
+
+/** The time to check the structure of the log's file and of the read file, as a share of replaying the log. */
 const structureShare = { log: 0.08, read: 0.05 };
 
 type Files = { db: Sqlite; read: Sqlite | undefined; path: string; checkLog: boolean; look: (header: Header) => void };
 
 /**
- * Checks the log, if it is to be, and the structure of the read tables, and replays the log, with other threads. False
- * where it is not worth it.
+ * Checks the log, if `checkLog`, and the structure of the read tables, and replays the log, with other threads. False
+ * if that is not worth it.
  *
- * @throws Error where anything is not sound.
+ * @throws Error if anything is not sound.
  */
-function replayTogether(
+function replayInParallel(
   { db, read, path, checkLog, look }: Files,
-  source: Source & { upTo: number },
+  source: EventSource & { upTo: number },
   helpers: Helpers,
 ): boolean {
   const { log, upTo, progress } = source;
@@ -184,7 +215,17 @@ function replayTogether(
   const alsoOwn = (checkLog ? structureShare.log : 0) + (read ? structureShare.read : 0);
   const making =
     made &&
-    beginTogether({ path, made: withoutIndexes(made.projection), db, log, upTo, helpers, ranges, alsoOwn, progress });
+    beginParallelBuild({
+      path,
+      made: withoutIndexes(made.projection),
+      db,
+      log,
+      upTo,
+      helpers,
+      ranges,
+      alsoOwn,
+      progress,
+    });
   if (!making) return false;
   try {
     const finding = (checkLog ? verifyBesideEvents(db) : null) ?? (read ? checkFile(read) : null);
@@ -201,16 +242,19 @@ function replayTogether(
 
 const headersAtOnce = 1000;
 
-/** The rows alone are compared: SQLite has checked the indexes of the live file against its tables. */
+/**
+ * A projection without indexes. Only rows are compared: SQLite has checked the indexes of the live file against its
+ * tables.
+ */
 function withoutIndexes(projection: Projection): Projection {
   return { ...projection, tables: projection.tables.map((one) => ({ ...one, indexes: [] })) };
 }
 
-function openSnapshot(log: LogReader, directory: string): Snapshot | null {
+function openSnapshot(log: LogReader, directory: string): ReadSnapshot | null {
   const made = projectionOf(log);
   const path = made && readFileOf(directory, projectionHash(made.schema, made.projection.upcaster));
   if (!path || !existsSync(path)) return null;
-  // Before the read file, which then is at least as far.
+  // Held before the read file, which then is at least as far.
   const search = openSearchSnapshot(path, made.schema);
   const db = openDatabase(path, { readonly: true, cacheMiB: 64 });
   try {
@@ -218,7 +262,7 @@ function openSnapshot(log: LogReader, directory: string): Snapshot | null {
     // A new file has no checkpoint before its first event.
     const position = db.prepare<[], number>('SELECT position FROM checkpoint').pluck().get() ?? 0;
     const snapshot = { db, position, search };
-    // One that is ahead was made of other read tables, so the next start makes it anew.
+    // A search file that is ahead was made from other read tables, so the next start makes it anew.
     if (search && search.position > position) closeSearch(snapshot);
     return snapshot;
   } catch (error) {
@@ -228,18 +272,18 @@ function openSnapshot(log: LogReader, directory: string): Snapshot | null {
   }
 }
 
-function closeSnapshot(snapshot: Snapshot): void {
+function closeSnapshot(snapshot: ReadSnapshot): void {
   closeSearch(snapshot);
   snapshot.db.close();
 }
 
-function closeSearch(snapshot: Snapshot): void {
+function closeSearch(snapshot: ReadSnapshot): void {
   snapshot.search?.db.close();
   snapshot.search = null;
 }
 
 /** Whether something was erased that the read file or the search file still has. */
-function isAhead(db: Sqlite, log: LogReader, { position, search }: Snapshot): boolean {
+function isAhead(db: Sqlite, log: LogReader, { position, search }: ReadSnapshot): boolean {
   return erasedAfter(db, log, Math.min(position, search?.position ?? position));
 }
 
@@ -252,7 +296,7 @@ function checkFile(db: Sqlite): string | null {
   return answer === 'ok' ? null : String(answer);
 }
 
-/** Holds the vault against the newest password of each account, as a replay of the log has it. */
+/** Compares the vault with the newest password of each account in a replay of the log. */
 function passwordsOf(directory: string, replay: Sqlite): PasswordCheck {
   const vault = join(directory, 'vault.db');
   if (!existsSync(vault)) return { finding: null, notes: [] };

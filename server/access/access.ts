@@ -84,7 +84,7 @@ async function admits({ app, target }: Call, asked: Verdict | Promise<Verdict>, 
   if (typeof verdict !== 'object') return verdict === 'allowed';
   const id = String(subject.doc()?.id ?? target.slug);
   const { position } = subject;
-  if (position !== undefined) return app.past.matches(position, target.tables, id, verdict);
+  if (position !== undefined) return app.past.matches(position, target.tables, { id, where: verdict });
   return target.documents.matches(id, verdict);
 }
 

@@ -14,7 +14,7 @@ export type Remaining = AccountRef & { version: number };
 const atOnce = 100;
 
 /** An account that is to be erased, with its document; of a deleted one the last state. */
-export type Leaving = { id: string; document: JsonObject; isDeleted: boolean };
+type Leaving = { id: string; document: JsonObject; isDeleted: boolean };
 
 /**
  * Finds another account that can update or delete accounts of the admin collection. Without such an account, only

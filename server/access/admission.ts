@@ -8,7 +8,7 @@ import { actorOf, isTrusted, madeKeyOf } from '../http/requests.ts';
 export type NoRule = 'apiKey' | 'operator' | 'invitation' | 'setup';
 
 /** The text behind the name of a rule that is not set: the default of the service decided. */
-export const byDefault = ' (default)';
+const byDefault = ' (default)';
 
 /** Notes the rule that admits the writes of a request: their events name it. */
 export function noteAdmission(request: Request, { model, tables }: Target, operation: Operation): void {

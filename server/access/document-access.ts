@@ -9,7 +9,7 @@ import { requireScope } from './key-scopes.ts';
 import { absenceAsOf, type LifetimeEvent } from './past-documents.ts';
 
 /** A document as it is stored, and the version of its stream. */
-export type Stored = { text: string; version: number };
+type Stored = { text: string; version: number };
 
 /**
  * The document that the path names by its `{id}`, if the caller may read it.

@@ -84,7 +84,7 @@ function resetRoute(app: App, target: AuthTarget): ServerRoute {
         await writeAs({ app, request }, { stream: accountStream(category, id), actor }, async () => {
           const { version, reset, credential: before } = find();
           old = before;
-          const decision = decideReset({ category, id }, version, reset, credential);
+          const decision = decideReset({ category, id }, { version, reset, credential });
           // The user is there still, under the same address.
           const user = documents.current(id);
           return {

@@ -67,7 +67,7 @@ function inviteRoutes(app: App, target: AuthTarget): ServerRoute[] {
         requireLiving(app, request);
         if (userWith(target, email) !== null) throw taken();
         const expiresAt = new Date(app.clock.believed() + inviteMilliseconds);
-        await record({ app, request }, decideInvite(category, randomUUID(), email, expiresAt));
+        await record({ app, request }, decideInvite({ category, id: randomUUID() }, { email, expiresAt }));
         await app.passwords.mailWaits();
         return { success: true, message: 'the invitation is on its way' } satisfies AnswerOf<'Success'>;
       },
@@ -158,7 +158,7 @@ async function register(
   const values = await checkedValues(hookContext, given.values);
   const { id, at } = app.ids.next();
   const account: AccountRef = { category: target.category, id };
-  const decision = decideCreate(target, id, at, values);
+  const decision = decideCreate(target, id, { at, values });
   const actor = { type: 'user', id: decision.stream } as const;
   const session = await withPassword(hookContext, given.password, async (keep) => {
     decideRight(account);

@@ -5,7 +5,7 @@ import { leftBehind } from '../callers/vary.ts';
 import type { AnswerOf } from '../openapi/answers.ts';
 
 /** A session as answers show it. */
-export type SessionView = AnswerOf<'Session'>;
+type SessionView = AnswerOf<'Session'>;
 
 /**
  * The sessions of an account that have not expired, oldest first.

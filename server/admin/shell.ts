@@ -7,7 +7,7 @@ import { escapeHtml } from '../platform/html.ts';
 export type Place = { mount: string; site: string | null };
 
 /** A page, and the ETag of its text. */
-export type Page = { html: string; etag: string };
+type Page = { html: string; etag: string };
 
 /**
  * The only page of the admin application, which draws all others. Its files have relative names, but it is served under

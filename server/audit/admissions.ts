@@ -22,7 +22,7 @@ type ActingUser = Pick<Header, 'stream' | 'version' | 'position'> & {
 };
 
 /** The author of a version, and the rule that admitted it. */
-export type Admission = Pick<Header, 'stream' | 'version' | 'position' | 'type' | 'recordedAt' | 'actor'> & {
+type Admission = Pick<Header, 'stream' | 'version' | 'position' | 'type' | 'recordedAt' | 'actor'> & {
   /** Null if the event names no rule. */
   rule: AdmittingRule | null;
   /** Null if the actor is not a user, or became a user by this event. */

@@ -1,7 +1,7 @@
 import { invalidField } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { globalStream, schemaVersionOf, serviceStreams } from '../../events/facts/catalogue.ts';
-import type { Names } from '../../events/service-events/categories.ts';
+import type { CollectionNames } from '../../events/service-events/categories.ts';
 import { uuid7 } from '../../events/store/ids.ts';
 import { actorTypes, categories, type EventFilter, typesOf } from '../../projections/tables/audit.ts';
 import type { App } from '../app.ts';
@@ -34,7 +34,7 @@ export type EventQuery = {
 type Subjects = { subjects: () => Iterable<string> };
 
 /** The context of a query about a log: how it names what callers name. */
-export type QueryContext = Now & Subjects & { names: Names };
+type QueryContext = Now & Subjects & { names: CollectionNames };
 
 const types = Object.keys(schemaVersionOf);
 const typeForm = new RegExp(`^(${alternatives(types)})(,(${alternatives(types)}))*$`);
@@ -140,7 +140,10 @@ export function knownTo(app: Searched): QueryContext {
 }
 
 /** The filters that are given, as the log has them. */
-export function filterOf({ collection, type, actor }: Values<typeof filters>, { recorded }: Names): EventFilter {
+export function filterOf(
+  { collection, type, actor }: Values<typeof filters>,
+  { recorded }: CollectionNames,
+): EventFilter {
   return {
     ...(collection === null ? {} : { collection: recorded(collection) }),
     ...(type === null ? {} : { type }),

@@ -3,14 +3,20 @@ import { type Header, headerOf } from '../../events/facts/envelope.ts';
 import type { EventText } from '../../events/log/event-checks.ts';
 import { eventOf, type LogReader, textAt } from '../../events/log/log-reader.ts';
 import { misplacedEvent, requireVersion } from '../../events/store/altered.ts';
-import { collectionOf, type EventFilter, type Found, type Span, typesOf } from '../../projections/tables/audit.ts';
+import {
+  type AuditMatches,
+  collectionOf,
+  type EventFilter,
+  type Span,
+  typesOf,
+} from '../../projections/tables/audit.ts';
 import type { AuditRights } from '../access/rights.ts';
 import type { Sight } from '../access/sight.ts';
 import type { App } from '../app.ts';
 import type { EventQuery } from './event-query.ts';
 
 /** Events in their order, and the position that was reached: nothing up to it is missing. */
-export type EventPage = { events: EventJson[]; reached: number };
+type EventPage = { events: EventJson[]; reached: number };
 
 type Source = Pick<App, 'events' | 'auditIndex'>;
 
@@ -37,14 +43,14 @@ export async function findEvents(source: Source, rights: AuditRights, query: Eve
 }
 
 /** Without a filter the log itself answers: the read file may be a moment behind. */
-function search({ auditIndex }: Source, { filter, after, upTo, limit }: EventQuery): Found {
+function search({ auditIndex }: Source, { filter, after, upTo, limit }: EventQuery): AuditMatches {
   if (Object.keys(filter).length > 0)
     return auditIndex.find(filter, { after, upTo: Math.min(upTo, auditIndex.reached()), limit });
   const reached = Math.min(upTo, after + limit);
   return { positions: Array.from({ length: reached - after }, (_, index) => after + index + 1), reached };
 }
 
-function searchStream({ events: log }: Source, stream: string, query: EventQuery): Found {
+function searchStream({ events: log }: Source, stream: string, query: EventQuery): AuditMatches {
   const { after, upTo, limit } = query;
   const positions: number[] = [];
   const looked = log.positionsWithin(stream, { after, upTo, limit: mostHeaders });
@@ -61,7 +67,7 @@ function searchStream({ events: log }: Source, stream: string, query: EventQuery
 }
 
 /** The events of a bulk call were recorded together, so their positions are consecutive. */
-function searchBatch(source: Source, batch: string, query: EventQuery): Found {
+function searchBatch(source: Source, batch: string, query: EventQuery): AuditMatches {
   const { events: log, auditIndex } = source;
   const { after, upTo, limit } = query;
   const span = spanOf(source, batch);

@@ -2,7 +2,7 @@ import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
 import { keyStream } from '../../events/facts/catalogue.ts';
-import type { Names } from '../../events/service-events/categories.ts';
+import type { CollectionNames } from '../../events/service-events/categories.ts';
 import { type AuditRights, requireAudit } from '../access/rights.ts';
 import { hiddenByRules, type Sight, seesAll } from '../access/sight.ts';
 import type { App, RouteParts } from '../app.ts';
@@ -53,7 +53,7 @@ const subjects: readonly Subject[] = [
 
 /** A request about a stream of a subject, by a caller with these rights: `history` is as far as that sees it. */
 type HistoryRequest = {
-  names: Names;
+  names: CollectionNames;
   histories: ReturnType<typeof openHistory>;
   history: History;
   subject: Subject;

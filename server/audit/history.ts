@@ -22,7 +22,7 @@ export type Entry = Pick<Header, 'version' | 'position' | 'type' | 'recordedAt' 
 };
 
 /** The entries to read: at most `limit` of those after a version. */
-export type AskedEntries = { after: number; limit: number };
+type AskedEntries = { after: number; limit: number };
 
 /** Asks for the entry of one version; version 0 has none. */
 export function oneVersion(version: number): AskedEntries {
@@ -36,7 +36,7 @@ export type EntryPage = { entries: Entry[]; next: number | null };
 export type Blame = { field: string; value: Json } & (Omit<Entry, 'changed'> | { version: null });
 
 /** `fields` and `patch` are null if one of the two versions has been erased. */
-export type Diff =
+type Diff =
   | { fields: FieldChange[]; patch: ReturnType<typeof patchBetween> }
   | { fields: null; patch: null; erased: true };
 

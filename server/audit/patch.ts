@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, memberOf } from '../../config/schema.ts';
 
 /** An operation of a JSON Patch (RFC 6902). */
-export type Operation = { op: 'add' | 'replace'; path: string; value: Json } | { op: 'remove'; path: string };
+type Operation = { op: 'add' | 'replace'; path: string; value: Json } | { op: 'remove'; path: string };
 
 /**
  * Comparing lists costs the product of their lengths, and each item an operation: longer ones are replaced as a whole.

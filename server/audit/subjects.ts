@@ -1,5 +1,5 @@
 import { accountStream, documentStream, globalStream, inviteStream } from '../../events/facts/catalogue.ts';
-import type { Names } from '../../events/service-events/categories.ts';
+import type { CollectionNames } from '../../events/service-events/categories.ts';
 import { categories } from '../../projections/tables/audit.ts';
 
 /** The kinds of streams that routes name. */
@@ -8,7 +8,7 @@ export type Subject = 'document' | 'global' | 'account' | 'invitation';
 type Params = { slug?: string; id?: string };
 
 /** The stream of each, by the names in the path; null for names that no stream of this kind can have. */
-export const streamOf: Record<Subject, (params: Params, names: Names) => string | null> = {
+export const streamOf: Record<Subject, (params: Params, names: CollectionNames) => string | null> = {
   document: ({ slug = '', id = '' }, { categoryFor }) => {
     return isName(slug) && isName(id) && !categories.includes(slug) ? documentStream(categoryFor(slug), id) : null;
   },

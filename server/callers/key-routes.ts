@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 
 /** The rights that decide on a route, for an API key that was made at run time. */
-export type KeyRoute =
+type KeyRoute =
   /** The scopes of the key, by the operation of the route. */
   | 'scopes'
   /** The parts of the history that the key has; for payloads its scopes too. */

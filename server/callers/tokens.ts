@@ -5,7 +5,7 @@ import type { App } from '../app.ts';
 import type { AuthTarget } from './sessions.ts';
 
 /** The claims of the token of a session (RFC 7519). Times are seconds since the epoch; `site`, if there are several. */
-export type Claims = { sub: string; collection: string; sid: string; iat: number; exp: number; site?: string };
+type Claims = { sub: string; collection: string; sid: string; iat: number; exp: number; site?: string };
 
 const require = createRequire(import.meta.url);
 /** Loaded for the first token: it brings code that fetches keys, which we never do, and takes long to load. */

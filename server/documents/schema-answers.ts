@@ -11,7 +11,7 @@ import {
 import type { FieldRights } from '../access/field-access.ts';
 
 /** The rights of a caller to the fields of a target. */
-export type Rights = ReadonlyMap<Field, FieldRights>;
+type Rights = ReadonlyMap<Field, FieldRights>;
 
 /** How fields of a configuration are shown: with the rights of the caller, if these are shown. */
 type Showing = { models: readonly Field[]; rights?: Rights };

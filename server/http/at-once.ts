@@ -8,7 +8,7 @@ import { requestId } from './requests.ts';
 import { Texts } from './whole-text.ts';
 
 /** How a server ends each answer: the headers of all answers, and the backlog that counts what clients do not read. */
-export type Ending = { addTo: AddHeaders; backlog: Pick<Backlog, 'hold'> };
+type Ending = { addTo: AddHeaders; backlog: Pick<Backlog, 'hold'> };
 
 declare module '@hapi/hapi' {
   interface PluginsStates {

@@ -22,7 +22,7 @@ export type BacklogBounds = {
 
 const MiB = 1024 * 1024;
 
-export const backlogBounds: BacklogBounds = {
+const backlogBounds: BacklogBounds = {
   pace: slowest,
   total: 256 * MiB,
   perAddress: 64 * MiB,

@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import { type DomainError, invalidField } from '../../config/errors.ts';
 
 /** The headers by which a write says more about itself. */
-export type WriteHeader = 'if-match' | 'idempotency-key';
+type WriteHeader = 'if-match' | 'idempotency-key';
 
 declare module '@hapi/hapi' {
   interface PluginSpecificConfiguration {

@@ -5,7 +5,7 @@ import { requestId } from './requests.ts';
 export type Pulse = SharedArrayBuffer;
 
 /** The current request of a thread, and how many others it has in hand. */
-export type Noted = { requestId: string; method: string; path: string; site?: string; others: number };
+type Noted = { requestId: string; method: string; path: string; site?: string; others: number };
 
 declare module '@hapi/hapi' {
   interface ServerApplicationState {

@@ -17,7 +17,7 @@ export type MadeKey = KeyGrant & { id: string; credential: string };
 export type ReadScope = 'every' | 'living';
 
 /** A document folded from the events of its stream, in the names of today, and its version. */
-export type Folded = { document: JsonObject; version: number };
+type Folded = { document: JsonObject; version: number };
 
 /**
  * A position of the log that a request looks back to. `scopeFor` gives null if the caller may not look back at a

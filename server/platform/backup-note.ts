@@ -6,7 +6,7 @@ import { privateFile } from '../../storage/private.ts';
  * The note that `annals backup` leaves in the data directory after each verified backup: its end (ISO 8601), its last
  * event.
  */
-export type BackupNote = { finishedAt: string; position: number };
+type BackupNote = { finishedAt: string; position: number };
 
 const fileIn = (directory: string) => join(directory, 'backup.json');
 

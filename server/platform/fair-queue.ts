@@ -1,5 +1,5 @@
 /** A ticket of the queue: `line` names the caller, `key` excludes tasks from running at the same time; null: none. */
-export type Ticket = { line: string; key: string | null };
+type Ticket = { line: string; key: string | null };
 
 /** A fair queue: callers take turns. */
 export type FairQueue = {

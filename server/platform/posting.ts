@@ -9,7 +9,7 @@ const patience = 10_000;
 const most = 64 * 1024;
 
 /** A call to another service. `url` may hold a name and a password, which become the header Authorization. */
-export type Posting = {
+type Posting = {
   url: string;
   headers: Record<string, string>;
   body: string | Uint8Array;

@@ -22,7 +22,7 @@ const workMilliseconds = 500;
 /**
  * A thread at its last check: its work since it last gave memory back, its work in all, and its quiet checks in a row.
  */
-export type Rest = { worked: number; workedInAll: number; quietLooks: number };
+type Rest = { worked: number; workedInAll: number; quietLooks: number };
 
 /** A thread that was loaded just now. */
 export const loaded: Rest = { worked: workMilliseconds, workedInAll: 0, quietLooks: 0 };

@@ -13,7 +13,7 @@ export function createTally(bounds: Bounds): Float64Array<SharedArrayBuffer> {
 }
 
 /** How many numbers a tally has. */
-export function lengthOf(bounds: Bounds): number {
+function lengthOf(bounds: Bounds): number {
   return bounds.length + 2;
 }
 

@@ -25,7 +25,7 @@ export const threadModules = {
 const roomForYoung: { [thread in ThreadName]?: number } = { archiver: 6, verifier: 6, http: 48, sites: 48 };
 
 /** A thread of the service. */
-export type ThreadName = keyof typeof threadModules;
+type ThreadName = keyof typeof threadModules;
 
 /**
  * Starts a thread of the service, in the checkout, the package and the binary alike.

@@ -2,7 +2,7 @@
  * A whole number in JSON that JavaScript would change: the keys that lead to it, long ones cut to some hundred
  * characters, and the error.
  */
-export type LostNumber = { path: readonly string[]; problem: string };
+type LostNumber = { path: readonly string[]; problem: string };
 
 /** Numbers with fewer digits are kept exactly. */
 const hasManyDigits = /\d{16}/;

@@ -1,13 +1,10 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { type DomainError, invalidField } from '../../config/errors.ts';
-import type { Mark } from '../../projections/query/keyset.ts';
+import type { Keyset } from '../../projections/query/keyset.ts';
 import { isWhereParameter, type Query } from './parameters.ts';
 
 /** The point in a list after which it goes on, and the position that the list is read as of; null is today. */
-export type ListPoint = { mark: Mark; position: number | null };
-
-/** Writes cursors, which no other service can read, and reads them. */
-export type Cursors = ReturnType<typeof createCursors>;
+export type ListPoint = { mark: Keyset; position: number | null };
 
 const cipher = 'aes-256-gcm';
 const nonceBytes = 12;
@@ -50,7 +47,7 @@ export function createCursors(secret: string) {
       .setAuthTag(bytes.subarray(-tagBytes));
     try {
       const text = opening.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + opening.final('utf8');
-      const [position, mark]: [number | null, Mark] = JSON.parse(text);
+      const [position, mark]: [number | null, Keyset] = JSON.parse(text);
       return { mark, position };
     } catch {
       throw refusal();

@@ -4,7 +4,7 @@ import { isNesting } from '../../config/nesting.ts';
 import type { Json } from '../../config/schema.ts';
 
 /** The reader of a text as a value; undefined for a text of another form. `must` ends the sentence "must …". */
-export type Reading = { read: (text: string) => Json | undefined; must: string };
+type Reading = { read: (text: string) => Json | undefined; must: string };
 
 /** A field, with its functions or as plain data. */
 type Typed = { type: FieldType; hasMany?: true };

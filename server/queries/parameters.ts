@@ -20,7 +20,7 @@ export type Parameter<T = unknown, C = unknown> = {
 type ParameterDescription = JsonObject & { description: string; schema: JsonObject };
 
 /** The parameters of a route, by name. */
-export type Table<C = unknown> = Record<string, Parameter<unknown, C>>;
+type Table<C = unknown> = Record<string, Parameter<unknown, C>>;
 
 /** The values of the parameters of a table. */
 export type Values<P> = { [N in keyof P]: P[N] extends { read: (...given: never[]) => infer T } ? T : never };

@@ -4,8 +4,8 @@ import { type Block, blocksOf, fieldsInside, isNesting, partsOf, tagFields } fro
 import { maxSortKeys, ownFields, readOwnSort } from '../../config/sorting.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import type { Leaf, SortKey, Step, Where } from '../../projections/query/where.ts';
-import type { ValueKind } from '../../projections/tables/places.ts';
 import type { Tables } from '../../projections/tables/tables.ts';
+import type { ValueKind } from '../../projections/tables/value-locations.ts';
 
 /** The part of a collection that a caller may search: the fields, and the documents of related collections. */
 export type Reach = {

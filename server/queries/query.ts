@@ -1,6 +1,6 @@
 import type { FieldError } from '../../config/errors.ts';
 import type { ListRequest } from '../../projections/query/lists.ts';
-import type { Term } from '../../projections/tables/words.ts';
+import type { SearchTerm } from '../../projections/tables/words.ts';
 import type { ListPoint } from './cursors.ts';
 import { moment, type Now } from './moments.ts';
 import {
@@ -21,7 +21,7 @@ import { readSelect, type Selectable, type Selection, type View } from './select
 import { readWhere } from './where.ts';
 
 /** The words of `q`. `isRanked`: documents come in the order of how well they match. */
-export type AskedSearch = { terms: readonly Term[]; isRanked: boolean };
+type AskedSearch = { terms: readonly SearchTerm[]; isRanked: boolean };
 
 /**
  * A checked query of a list. `after` is the point after which the list begins, null for a list by pages. With `asOf` it
@@ -34,13 +34,13 @@ export type ListQuery = Required<Pick<ListRequest, 'where' | 'sort' | 'limit' | 
 };
 
 /** A point in a list; both are null at the beginning. */
-export type Start = { [Part in keyof ListPoint]: ListPoint[Part] | null };
+type Start = { [Part in keyof ListPoint]: ListPoint[Part] | null };
 
 /**
  * The fields that the caller may filter and sort by, and those that it may select: asked for only if a query needs
  * them.
  */
-export type Sight = {
+type Sight = {
   reach: () => Promise<Reach>;
   selectable: () => Promise<Selectable>;
   /** Reads a cursor. @throws DomainError `invalid`. */
@@ -146,7 +146,7 @@ export async function readListQuery(query: Query, now: Now, sight: Sight): Promi
 export const countParameters = { where: listParameters.where, q: listParameters.q, asOf };
 
 /** The documents to count; null for all. */
-export type CountQuery = { where: ListRequest['where']; terms: readonly Term[] | null };
+export type CountQuery = { where: ListRequest['where']; terms: readonly SearchTerm[] | null };
 
 /**
  * Reads the query of a count.

@@ -1,5 +1,5 @@
 import { invalidField } from '../../config/errors.ts';
-import { readTerms, type Term } from '../../projections/tables/words.ts';
+import { readTerms, type SearchTerm } from '../../projections/tables/words.ts';
 import { type Parameter, text } from './parameters.ts';
 
 const mostCharacters = 200;
@@ -8,9 +8,9 @@ const mostCharacters = 200;
  * The words of a search; null if the parameter is missing. A text without a letter or a digit has no words, and no
  * document matches it.
  */
-export function searchWords(description: string): Parameter<Term[] | null>;
-export function searchWords(description: string, form: { isRequired: true }): Parameter<Term[]>;
-export function searchWords(description: string, form: { isRequired?: true } = {}): Parameter<Term[] | null> {
+export function searchWords(description: string): Parameter<SearchTerm[] | null>;
+export function searchWords(description: string, form: { isRequired: true }): Parameter<SearchTerm[]>;
+export function searchWords(description: string, form: { isRequired?: true } = {}): Parameter<SearchTerm[] | null> {
   const { told, read } = form.isRequired ? text(description, { isRequired: true }) : text(description);
   const schema = { ...told.schema, maxLength: mostCharacters };
   return {

@@ -11,10 +11,10 @@ const keptBounds = { all: 4 * 1024 * 1024, one: 256 * 1024, idleMilliseconds: 30
 type Entry = { file: string; position: number; answer: unknown; characters: number };
 
 /** The key of an answer: the read file, and a hash of all else that decides it. */
-export type KeptKey = { file: string; hash: string };
+type KeptKey = { file: string; hash: string };
 
 /** The answers that a thread keeps until something is written that they depend on. */
-export type Kept = {
+type Kept = {
   /**
    * The answer under a key, if it was made from the same documents.
    *

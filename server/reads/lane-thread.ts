@@ -1,10 +1,10 @@
 import { setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import { openPast, type Past } from '../../projections/past/past.ts';
-import { openRoom } from '../../projections/past/snapshot-budget.ts';
+import { openBudget } from '../../projections/past/snapshot-budget.ts';
 import { type Documents, openDocuments, registerFunctions } from '../../projections/query/documents.ts';
 import { TooManyCombinationsError } from '../../projections/query/groups.ts';
-import { askBeforeGoingOn, interruptible } from '../../projections/tables/interruption.ts';
+import { interruptible, setInterruption } from '../../projections/tables/interruption.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { answerCalls } from '../platform/calls.ts';
 import type { TableState } from './kept.ts';
@@ -33,7 +33,7 @@ class EndedError extends Error {
 
 const { cell, port, seat }: LaneInput = workerData;
 const files = new Map<string, Opened>();
-const room = openRoom(seat);
+const room = openBudget(seat);
 /** Files are closed after the read that runs. */
 let running: Promise<unknown> = Promise.resolve();
 // On Linux the priority is the thread's own: on a core that it shares with a thread that answers requests it gets some
@@ -58,7 +58,7 @@ port.ref();
 async function read({ id, long, milliseconds }: Parameters<LaneThread['read']>[0]): Promise<Ended> {
   const isLate = lateAfter(milliseconds);
   const worked = workedMilliseconds();
-  askBeforeGoingOn(() => {
+  setInterruption(() => {
     if (Atomics.load(cell, 0) >= id) throw new EndedError('gone');
     if (isLate()) throw new EndedError('late');
   });
@@ -75,7 +75,7 @@ async function read({ id, long, milliseconds }: Parameters<LaneThread['read']>[0
     if (error instanceof TooManyCombinationsError) return { kind: 'combined' };
     throw error;
   } finally {
-    askBeforeGoingOn(null);
+    setInterruption(null);
   }
 }
 

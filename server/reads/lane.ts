@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { DomainError } from '../../config/errors.ts';
-import type { Seat } from '../../projections/past/snapshot-budget.ts';
+import type { CopyMemorySlot } from '../../projections/past/snapshot-budget.ts';
 import { TooManyCombinationsError } from '../../projections/query/groups.ts';
 import type { Tables } from '../../projections/tables/tables.ts';
 import { errorOf } from '../../storage/errors.ts';
@@ -24,7 +24,7 @@ export type LongRead<K extends Kind = Kind> = {
  * An answer. `state`: the state of the read tables before it, null if something was erased meanwhile; `worked`:
  * milliseconds, 0 for a kept answer.
  */
-export type Answered<K extends Kind = Kind> = { answer: Answer<K>; state: TableState | null; worked: number };
+type Answered<K extends Kind = Kind> = { answer: Answer<K>; state: TableState | null; worked: number };
 
 /** How a read of the thread ended. */
 export type Ended<K extends Kind = Kind> =
@@ -41,7 +41,7 @@ export type LaneThread = {
 };
 
 /** The start data of the thread: the port for its calls; `cell` holds the highest number of a read that must end. */
-export type LaneInput = { port: MessagePort; cell: Int32Array<SharedArrayBuffer>; seat: Seat | undefined };
+export type LaneInput = { port: MessagePort; cell: Int32Array<SharedArrayBuffer>; seat: CopyMemorySlot | undefined };
 
 /** The caller of a read: `line` names the caller, `signal` is aborted when the client has gone. */
 type Asker<K extends Kind> = {
@@ -98,8 +98,8 @@ let users = 0;
  * @param seat the seat of this thread for copies of tables, in the first half of the seats: the lane gets one in the
  * other half.
  */
-export function joinLane(seat?: Seat): { lane: Lane; leave: (file: string) => Promise<void> } {
-  shared ??= openLane({ ...(seat && { seat: { seats: seat.seats, own: seat.own + seat.seats.length / 2 } }) });
+export function joinLane(seat?: CopyMemorySlot): { lane: Lane; leave: (file: string) => Promise<void> } {
+  shared ??= openLane({ ...(seat && { seat: { memory: seat.memory, own: seat.own + seat.memory.length / 2 } }) });
   const lane = shared;
   users += 1;
   return {
@@ -127,7 +127,7 @@ type Started = {
 };
 
 /** Opens the thread of a lane: the first read starts it, and it ends when no read comes for a while. */
-function openLaneThread(seat: Seat | undefined) {
+function openLaneThread(seat: CopyMemorySlot | undefined) {
   let started: Started | null = null;
   let last = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -200,7 +200,7 @@ function openLaneThread(seat: Seat | undefined) {
 }
 
 /** Opens a lane; its thread starts with the first read. */
-export function openLane({ seat }: { seat?: Seat } = {}) {
+function openLane({ seat }: { seat?: CopyMemorySlot } = {}) {
   const turns = createFairQueue({ width: 1, maxWaiting: mostWaiting });
   const kept = openKept();
   const thread = openLaneThread(seat);

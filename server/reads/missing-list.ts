@@ -19,7 +19,7 @@ export type MissingIndexes = {
 };
 
 /** The list of missing indexes, which outlives the service. */
-export type MissingList = MissingIndexes & {
+type MissingList = MissingIndexes & {
   /** Writes changes that are not written yet. */
   close: () => void;
 };

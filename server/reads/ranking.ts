@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../config/schema.ts';
 import { type TextField, textIn } from '../../config/text-fields.ts';
 import type { ListRequest, Page } from '../../projections/query/lists.ts';
-import { goOn } from '../../projections/tables/interruption.ts';
-import { scorerOf, type Term } from '../../projections/tables/words.ts';
+import { requireUninterrupted } from '../../projections/tables/interruption.ts';
+import { type SearchTerm, scorerOf } from '../../projections/tables/words.ts';
 import { ownSortKeys } from '../queries/paths.ts';
 
 /**
@@ -18,11 +18,11 @@ export const newestFirst = ownSortKeys('-createdAt', []);
 export type Ranked = { text: string; document: JsonObject; score: number };
 
 /** Sorts documents by how well they fit; documents that fit equally well keep their order. */
-export function rank(texts: readonly string[], terms: readonly Term[], fields: readonly TextField[]): Ranked[] {
+export function rank(texts: readonly string[], terms: readonly SearchTerm[], fields: readonly TextField[]): Ranked[] {
   const scoreOf = scorerOf(terms);
   return texts
     .map((text) => {
-      goOn();
+      requireUninterrupted();
       const document: JsonObject = JSON.parse(text);
       return { text, document, score: scoreOf(fields.map((field) => textIn(document, field))) };
     })
@@ -32,7 +32,7 @@ export function rank(texts: readonly string[], terms: readonly Term[], fields: r
 /** Gives pages of documents, the newest first. */
 export type Newest = (request: Pick<ListRequest, 'limit' | 'page'>) => Promise<Page>;
 
-type Ordered = { terms: readonly Term[]; fields: readonly TextField[]; newest: Newest };
+type Ordered = { terms: readonly SearchTerm[]; fields: readonly TextField[]; newest: Newest };
 
 /**
  * A page of the documents that a search finds. The newest {@link mostRanked} come first, sorted by how well they fit;

@@ -1,14 +1,14 @@
 import type { TextField } from '../../config/text-fields.ts';
-import { type FoundRequest, servedSearch } from '../../projections/query/found.ts';
+import { indexedSearchIn, type SearchRequest } from '../../projections/query/found.ts';
 import type { GroupRequest, Groups } from '../../projections/query/groups.ts';
 import type { ListRequest, Page } from '../../projections/query/lists.ts';
 import { pathsWithTables, type Where, withTables } from '../../projections/query/where.ts';
 import { interruptible } from '../../projections/tables/interruption.ts';
-import type { Term } from '../../projections/tables/words.ts';
+import type { SearchTerm } from '../../projections/tables/words.ts';
 import { mostRanked, type Newest, newestFirst, rank, rankedPage } from './ranking.ts';
 
 /** The words of a search, and the fields that hold them. */
-type Words = { terms: readonly Term[]; fields: readonly TextField[] };
+type Words = { terms: readonly SearchTerm[]; fields: readonly TextField[] };
 
 /** The best documents that a search finds: their texts, how well they fit, and how many documents it finds in all. */
 export type Best = { best: { text: string; score: number }[]; total: number };
@@ -42,7 +42,7 @@ export type ReadEnd = (typeof readEnds)[number];
 
 /** The documents of a collection, today or as of a position, at which no index of words exists. */
 export type Reader = {
-  found?: (request: FoundRequest) => Page | Promise<Page>;
+  found?: (request: SearchRequest) => Page | Promise<Page>;
   list: (request: ListRequest) => Page | Promise<Page>;
   count: (where: Where | null) => number | Promise<number>;
   groups: (request: GroupRequest) => Groups | Promise<Groups>;
@@ -62,7 +62,7 @@ const readings: { [P in Kind]: (request: Requests[P], reader: Reader) => Promise
 
 /** Gives pages of the documents that a search finds, the newest first. */
 function newestOf(request: Pick<ListRequest, 'where' | 'count'>, { found, list }: Reader): Newest {
-  const served = found ? servedSearch(request.where) : null;
+  const served = found ? indexedSearchIn(request.where) : null;
   const { count = 'exact' } = request;
   if (found && served) return async (page) => found({ ...served, ...page, count });
   return async (page) => list({ ...request, ...page, sort: newestFirst });

@@ -4,7 +4,7 @@ import { type Clock, jumpMilliseconds } from '../../events/store/clock.ts';
 import { every } from '../platform/ticks.ts';
 
 /** An observation of the clocks, in milliseconds. */
-export type Sight = {
+type Sight = {
   /** By the steady clock. */
   at: number;
   /** How far the wall clock is ahead of the believed time. */
@@ -14,10 +14,10 @@ export type Sight = {
 };
 
 /** The observations so far: since when and how far the wall clock is ahead, and whether it is behind the last event. */
-export type Watch = { jump: { since: number; lead: number } | null; isBehind: boolean };
+type Watch = { jump: { since: number; lead: number } | null; isBehind: boolean };
 
 /** The consequence of an observation. */
-export type Judgement = {
+type Judgement = {
   watch: Watch;
   /** Whether the wall clock is believed from now on. */
   believes: boolean;
@@ -72,7 +72,7 @@ function jumped(lead: number): string {
 }
 
 /** The lines about a clock that is behind the last event. */
-export function behind(lag: number): string {
+function behind(lag: number): string {
   return (
     `the clock is behind the last event by ${inWords(lag)}: what is recorded has the time of that one until the clock has ` +
     'come there; annals clock correct --help says what to do where that event was recorded by a wrong clock'

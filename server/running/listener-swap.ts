@@ -12,7 +12,7 @@ export type SwappableListener = {
 };
 
 /** A server that gets no new requests. */
-export type Former = {
+type Former = {
   /** Resolves when the writes are over that the server had, or take too long. */
   written: Promise<void>;
   /** Resolves when all requests are over. */

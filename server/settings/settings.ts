@@ -158,7 +158,7 @@ export type Setting = {
 };
 
 /** The type of a setting in JSON: a list is a list of texts. */
-export type SettingKind = 'string' | 'list' | 'boolean' | 'number';
+type SettingKind = 'string' | 'list' | 'boolean' | 'number';
 
 /** The value of a single setting. */
 export type SettingValue = string | number | boolean | string[];

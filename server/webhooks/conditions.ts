@@ -8,7 +8,7 @@ import type { Reach } from '../queries/paths.ts';
 import { readWhereObject } from '../queries/where.ts';
 
 /** The condition of a webhook on the documents of one collection, or on one global. */
-export type Condition = { tables: Tables; where: Where };
+type Condition = { tables: Tables; where: Where };
 
 /**
  * The conditions of webhooks, by the name of the webhook and the category of the streams: `posts`, or `globals/site`.

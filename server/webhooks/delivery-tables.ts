@@ -1,4 +1,4 @@
-import type { Sqlite } from '../../storage/sqlite.ts';
+import type { Sqlite, Statement } from '../../storage/sqlite.ts';
 import type { Delivery, Found } from './deliveries.ts';
 
 /** How long a delivery is tried, in milliseconds: 3 days. */
@@ -43,7 +43,34 @@ type Row = {
 };
 
 /** The statements on `webhooks.db`. */
-export type Statements = ReturnType<typeof prepareStatements>;
+export type Statements = Queries & Changes;
+
+type Queries = {
+  selectPosition: Statement<number, [name: string]>;
+  selectDue: Statement<Row, [webhook: string, now: number, limit: number]>;
+  selectById: Statement<Row, [webhook: string, id: string]>;
+  selectFirst: Statement<number | null, [Pick<Found, 'webhook' | 'stream'>]>;
+  selectCounts: Statement<{ waiting: number; parked: number }, [webhook: string]>;
+  selectDelivered: Statement<number | null, [name: string]>;
+  selectPage: Statement<Row, [string, number, number, number, number]>;
+};
+
+/** The statements that change something. */
+type Changes = {
+  [name in
+    | 'insertWebhook'
+    | 'setPosition'
+    | 'setDelivered'
+    | 'insert'
+    | 'remove'
+    | 'setFailed'
+    | 'setWaiting'
+    | 'holdBack'
+    | 'release'
+    | 'releaseFound'
+    | 'unpark'
+    | 'releaseEarliest']: Statement;
+};
 
 /**
  * Makes the tables if they are missing, and adapts what they hold to a log.
@@ -57,11 +84,11 @@ export function prepareTables(db: Sqlite, log: { id: string; size: number }, now
 }
 
 /** Prepares all statements. */
-export function prepareStatements(db: Sqlite) {
+export function prepareStatements(db: Sqlite): Statements {
   return { ...prepareQueries(db), ...prepareChanges(db) };
 }
 
-function prepareQueries(db: Sqlite) {
+function prepareQueries(db: Sqlite): Queries {
   const selectPosition = db.prepare<[name: string], number>('SELECT position FROM webhooks WHERE name = ?').pluck();
   const selectDue = db.prepare<[webhook: string, now: number, limit: number], Row>(
     'SELECT * FROM deliveries WHERE webhook = ? AND due_at <= ? ORDER BY due_at, position LIMIT ?',
@@ -86,7 +113,7 @@ function prepareQueries(db: Sqlite) {
   return { selectPosition, selectDue, selectById, selectFirst, selectCounts, selectDelivered, selectPage };
 }
 
-function prepareChanges(db: Sqlite) {
+function prepareChanges(db: Sqlite): Changes {
   const insertWebhook = db.prepare('INSERT INTO webhooks VALUES (?, ?, NULL) ON CONFLICT DO NOTHING');
   const setPosition = db.prepare('UPDATE webhooks SET position = :upTo WHERE name = :name AND position < :upTo');
   const setDelivered = db.prepare('UPDATE webhooks SET delivered_at = :at WHERE name = :webhook');

@@ -3,7 +3,7 @@ import { messageOf } from '../../storage/errors.ts';
 import type { Deliveries, Delivery } from './deliveries.ts';
 
 /** The attempts of one webhook. Each has its own dispatcher, so that a slow receiver holds up no other one. */
-export type Dispatcher = {
+type Dispatcher = {
   /** Starts attempts that are due, up to four at the same time. */
   fill: () => Promise<void>;
   /** Starts no more, and resolves when those under way have ended. */

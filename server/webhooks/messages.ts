@@ -3,7 +3,7 @@ import type { Webhook, WebhookEvent } from '../../config/model.ts';
 import { globalsCategory } from '../../config/schema.ts';
 import { splitStream } from '../../events/facts/catalogue.ts';
 import type { Header } from '../../events/facts/envelope.ts';
-import type { Names } from '../../events/service-events/categories.ts';
+import type { CollectionNames } from '../../events/service-events/categories.ts';
 import type { DeliveryView } from '../ports.ts';
 
 /** The document or global of an event, and what happened to it; `key` is its key in the schema. */
@@ -26,7 +26,7 @@ const events: { readonly [type: string]: WebhookEvent } = {
 };
 
 /** The subject of an event; null if webhooks are not told of it. */
-export function subjectOf({ type, stream }: Pick<Header, 'type' | 'stream'>, names: Names): Subject | null {
+export function subjectOf({ type, stream }: Pick<Header, 'type' | 'stream'>, names: CollectionNames): Subject | null {
   const event = Object.hasOwn(events, type) ? events[type] : undefined;
   if (event === undefined) return null;
   const [category, id] = splitStream(stream);
@@ -38,10 +38,13 @@ export function subjectOf({ type, stream }: Pick<Header, 'type' | 'stream'>, nam
  * The message about an event. It has no content, so that nothing must be erased at a receiver. `id` is null for a
  * global.
  */
-export type Message = Pick<DeliveryView, 'type' | 'timestamp' | 'data'>;
+type Message = Pick<DeliveryView, 'type' | 'timestamp' | 'data'>;
 
 /** The message about an event, the same for each attempt. */
-export function messageOf({ type, stream, recordedAt, version, position, batch }: Header, names: Names): Message {
+export function messageOf(
+  { type, stream, recordedAt, version, position, batch }: Header,
+  names: CollectionNames,
+): Message {
   const [category, id] = splitStream(stream);
   const about = category === globalsCategory ? { global: id, id: null } : { collection: names.slugFor(category), id };
   return { type, timestamp: recordedAt, data: { ...about, version, position, batch: batch ?? null } };

@@ -1,7 +1,7 @@
 import type { Webhook } from '../../config/model.ts';
 import { type Header, headerOf } from '../../events/facts/envelope.ts';
 import { readLog } from '../../events/log/log-reader.ts';
-import type { Names } from '../../events/service-events/categories.ts';
+import type { CollectionNames } from '../../events/service-events/categories.ts';
 import { openPast } from '../../projections/past/past.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
@@ -10,7 +10,7 @@ import type { Deliveries, Found } from './deliveries.ts';
 import { deliveryIdOf, type Subject, subjectOf } from './messages.ts';
 
 /** The change feed that drives webhooks. */
-export type Scanner = {
+type Scanner = {
   /** The position of the last event that the read tables have. */
   end: () => number;
   /** The header of one event. */
@@ -23,7 +23,7 @@ export type Scanner = {
 type Options = {
   webhooks: readonly Webhook[];
   conditions: Conditions;
-  names: Names;
+  names: CollectionNames;
   deliveries: Deliveries;
   logFile: string;
   readFile: string;
@@ -95,7 +95,7 @@ export function openScanner({
     const condition = conditions.get(name)?.get(key);
     // The target is no longer configured.
     if (!condition) return false;
-    const isMetAt = (at: number) => past.matches(at, condition.tables, id, condition.where);
+    const isMetAt = (at: number) => past.matches(at, condition.tables, { id, where: condition.where });
     return (await isMetAt(position)) || (await isMetAt(position - 1));
   }
 

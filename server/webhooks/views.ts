@@ -1,6 +1,6 @@
 import type { Webhook } from '../../config/model.ts';
 import type { Header } from '../../events/facts/envelope.ts';
-import type { Names } from '../../events/service-events/categories.ts';
+import type { CollectionNames } from '../../events/service-events/categories.ts';
 import type { DeliveryView, WebhookPort, WebhookView } from '../ports.ts';
 import type { Deliveries, Delivery } from './deliveries.ts';
 import { messageOf } from './messages.ts';
@@ -9,7 +9,7 @@ type Options = {
   webhooks: readonly Webhook[];
   deliveries: Deliveries;
   header: (position: number) => Header;
-  names: Names;
+  names: CollectionNames;
   now: () => number;
 };
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Webhook } from '../../config/model.ts';
-import type { Names } from '../../events/service-events/categories.ts';
+import type { CollectionNames } from '../../events/service-events/categories.ts';
 import { postTo } from '../platform/posting.ts';
 import { every } from '../platform/ticks.ts';
 import type { WebhookPort } from '../ports.ts';
@@ -21,10 +21,10 @@ export type Webhooks = WebhookPort & {
 type Options = {
   webhooks: readonly Webhook[];
   conditions: Conditions;
-  names: Names;
+  names: CollectionNames;
   /** The queue of the webhooks, which is closed with them. */
   deliveries: Deliveries;
-  /** Names of webhooks whose waiting deliveries are due at once. */
+  /** CollectionNames of webhooks whose waiting deliveries are due at once. */
   released: readonly string[];
   /** The lease of this node, if several nodes have the same webhooks; absent if it is the only one. */
   lease?: WebhookLease | null;

@@ -4,7 +4,7 @@ import { OutdatedError } from '../../events/replica/outdated.ts';
 import { SharedLogUnavailableError, UnknownShipmentError } from '../../events/replica/shared-log.ts';
 import type { SharedWriter } from '../../events/replica/shared-writer.ts';
 import { type BootOptions, schemaCommand } from '../../projections/start/boot.ts';
-import { lookAtChanges, requireFit, SchemaError, settledIn } from '../../projections/start/schema-check.ts';
+import { checkChanges, requireFit, SchemaError, settledIn } from '../../projections/start/schema-check.ts';
 import { claimsIn } from '../../projections/start/schema-fit.ts';
 import { differenceTo, epochsOf } from '../../projections/tables/epochs.ts';
 import { messageOf } from '../../storage/errors.ts';
@@ -133,7 +133,7 @@ function prepare({ log, read, readFile, configured, agreement, readable }: Parts
   if (JSON.stringify(settled) !== JSON.stringify(schema)) throw new SchemaError(renamedMeanwhile);
   const command = schemaCommand(log, configured);
   if (!differenceTo(epochs.at(-1), { schema, rules }).isChanged) return log.prepare([command]);
-  if (isStrict || !acceptsLoss) lookAtChanges({ ...configured, acceptsLoss }, log, epochs);
+  if (isStrict || !acceptsLoss) checkChanges({ ...configured, acceptsLoss }, log, epochs);
   requireFit(log, schema, readFile);
   return log.prepareSchema(command, claimsIn(read, schema));
 }

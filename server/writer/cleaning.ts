@@ -1,7 +1,7 @@
 import type { Remaining, Scrubbed, Scrubber } from '../../projections/tables/scrub.ts';
 
 /** Clears data files of erased bytes between the batches of a writer. */
-export type Cleaning = {
+type Cleaning = {
   /** Takes an order. Orders are done one after the other. */
   take: (remaining: Remaining[]) => void;
   /** To be called after each batch. */

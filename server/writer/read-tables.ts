@@ -31,7 +31,11 @@ export function openReadTables({ started, schema, marks, onApplied }: Options) {
   function apply(recorded: readonly RecordedEvent[]): void {
     if (recorded.some(({ header }) => header.stream === schemaStream)) {
       // The position of this event says from where on events have this schema.
-      projector = openProjector(databases[1], tablesOf(schema), compileUpcaster(epochsOf(log)), { marks });
+      projector = openProjector(
+        databases[1],
+        { tables: tablesOf(schema), upcaster: compileUpcaster(epochsOf(log)) },
+        { marks },
+      );
       isApplied = true;
     }
     const { size, root } = log.head();

@@ -6,7 +6,7 @@ import { isDenied, isMissingObject, isNoVersions } from './errors.ts';
 export type Bucket = { client: Client; bucket: string; what: string };
 
 /** A version of an object, or the mark of a deletion. `versionId` is empty if the server has no versions. */
-export type ObjectVersion = { name: string; versionId: string; isMark: boolean };
+type ObjectVersion = { name: string; versionId: string; isMark: boolean };
 
 /** A part of a list; `next` is the place where the next part begins. */
 export type VersionPage = { found: ObjectVersion[]; next: VersionPlace | null };

@@ -27,7 +27,7 @@ describe('updatedAt', () => {
       [-60_000, 1],
     ] as const) {
       const changes = [
-        decideUpdate(posts, '1', current(), { values, at: noon + at })?.events[0]?.data.set,
+        decideUpdate(posts, '1', { current: current(), values, at: noon + at })?.events[0]?.data.set,
         decideGlobalUpdate('site', current(), { values, at: noon + at })?.events[0]?.data.set,
         decideRestore({ ...posts, isGlobal: false }, '1', { ...restoring, at: noon + at })?.events[0]?.data.document,
       ];
@@ -45,7 +45,7 @@ describe('The unique values of a document', () => {
   const before = current({ code: 'x' });
   const claim = (value: string) => ({ scope: 'posts.code', value: JSON.stringify(value) });
   const changed = (values: JsonObject) => {
-    const { claims, releases } = decideUpdate(target, '1', before, { values, at: noon }) ?? {};
+    const { claims, releases } = decideUpdate(target, '1', { current: before, values, at: noon }) ?? {};
     return { claims, releases };
   };
 
@@ -64,9 +64,9 @@ describe('The unique values of a document', () => {
 describe('A change of values that are there already', () => {
   it('is not recorded, unless it is to be all the same', () => {
     const values = { title: 'a' };
-    assert.equal(decideUpdate(posts, '1', current(), { values, at: noon }), null);
+    assert.equal(decideUpdate(posts, '1', { current: current(), values, at: noon }), null);
     assert.equal(decideGlobalUpdate('site', current(), { values, at: noon }), null);
-    const same = decideUpdate(posts, '1', current(), { values, at: noon, isSame: true });
+    const same = decideUpdate(posts, '1', { current: current(), values, at: noon, isSame: true });
     assert.deepEqual(same?.events[0]?.data, { set: { title: 'a', updatedAt: timeAt(1) } });
   });
 });

@@ -19,11 +19,11 @@ export function writeAhead(data: string, config: object, id: string, millisecond
   const { head } = log;
   const before = head().size;
   const who = { actor: { type: 'system' }, correlationId: 'ahead', context: {} } as const;
-  const update = decideUpdate(target, id, current, { values: { title: 'Ahead' }, at: made.at });
+  const update = decideUpdate(target, id, { current, values: { title: 'Ahead' }, at: made.at });
   assert.ok(update);
   log.append([
     { ...update, ...who },
-    { ...decideCreate(target, made.id, made.at, { title: 'Made ahead' }), ...who },
+    { ...decideCreate(target, made.id, { at: made.at, values: { title: 'Made ahead' } }), ...who },
   ]);
   projector.apply(log.range(before, head().size), head().root);
   close();

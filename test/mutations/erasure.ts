@@ -4,7 +4,7 @@ import type { Mutation } from './mutation.ts';
 export const erasureMutations: readonly Mutation[] = [
   {
     what: 'An erasure leaves the payloads in the log.',
-    file: 'events/log/recorder.ts',
+    file: 'events/log/erasing.ts',
     text: 'deletePayload.run(position);',
     replacement: 'void deletePayload;',
     test: {
@@ -14,7 +14,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'An erasure leaves the unique values that were claimed.',
-    file: 'events/log/recorder.ts',
+    file: 'events/log/erasing.ts',
     text: 'for (const stream of names) deleteClaims.run(stream);',
     replacement: 'void deleteClaims;',
     test: {
@@ -24,7 +24,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'An erasure leaves the kept answers to idempotency keys.',
-    file: 'events/log/recorder.ts',
+    file: 'events/log/erasing.ts',
     text: 'for (const stream of idempotencyOf) deleteCommands.run(stream);',
     replacement: 'void deleteCommands;',
     test: {
@@ -34,7 +34,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'A bulk call that made an erased document is still known by its idempotency key.',
-    file: 'events/log/recorder.ts',
+    file: 'events/log/erasing.ts',
     text: 'if (header.batch !== undefined) idempotencyOf.add(batchStream(header.batch));',
     replacement: '',
     test: {
@@ -44,7 +44,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'An erased payload is still read from its segment.',
-    file: 'events/log/recorder.ts',
+    file: 'events/log/erasing.ts',
     text: 'insertRemoval.run(position, position);',
     replacement: 'void insertRemoval;',
     test: {
@@ -54,7 +54,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'An erasure removes no files.',
-    file: 'events/log/recorder.ts',
+    file: 'events/log/erasing.ts',
     text: 'insert.run(position, JSON.stringify(files));',
     replacement: "insert.run(position, '[]');",
     test: {

@@ -14,7 +14,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'A unique value that another stream has is taken once more.',
-    file: 'events/log/recorder.ts',
+    file: 'events/log/claim-rows.ts',
     text: 'return isSecond || holderOf(scope, value) !== null ||',
     replacement: 'return isSecond ||',
     test: {
@@ -24,7 +24,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'A call that gives one unique value to two documents is not refused with its name.',
-    file: 'events/log/recorder.ts',
+    file: 'events/log/claim-rows.ts',
     text: 'return isSecond || holderOf(scope, value)',
     replacement: 'return holderOf(scope, value)',
     test: {
@@ -35,8 +35,8 @@ export const logMutations: readonly Mutation[] = [
   {
     what: 'Of a command over several streams, the versions of the others are not looked at.',
     file: 'events/log/recorder.ts',
-    text: '? conflictAmong([command, ...command.otherStreams])',
-    replacement: '? conflictAmong([command])',
+    text: '? conflictAmong(parts, [command, ...command.otherStreams])',
+    replacement: '? conflictAmong(parts, [command])',
     test: {
       file: 'test/events/units.test.ts',
       name: 'leaves no trace in any stream when one of them refuses, and its neighbours are recorded',

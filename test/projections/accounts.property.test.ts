@@ -313,11 +313,11 @@ function applied(events: readonly RecordedEvent[], sizes: readonly number[]): Sq
   const db = openDatabase(':memory:', { durability: 'off' });
   createTables(db, tables);
   let from = 0;
-  let projector = openProjector(db, tables, upcaster);
+  let projector = openProjector(db, { tables, upcaster });
   for (let turn = 0; from < events.length; turn += 1) {
     const to = Math.min(events.length, from + (sizes[turn % sizes.length] as number));
     // Another one every third time, as after a restart: what it knows is in the tables.
-    if (turn % 3 === 2) projector = openProjector(db, tables, upcaster);
+    if (turn % 3 === 2) projector = openProjector(db, { tables, upcaster });
     projector.apply(events.slice(from, to), Buffer.alloc(32, to));
     from = to;
   }

@@ -520,7 +520,7 @@ describe('the tables about accounts', () => {
     const read = openDatabase(':memory:');
     const tables = tablesOf(directory.schema);
     createTables(read, tables);
-    openProjector(read, tables, compileUpcaster([])).apply(events, root);
+    openProjector(read, { tables, upcaster: compileUpcaster([]) }).apply(events, root);
     const accounts = openAccounts(read);
     assert.deepEqual(
       [sessionIn(accounts, 's0'), sessionIn(accounts, 's1'), sessionIn(accounts, 's9')],

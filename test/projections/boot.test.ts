@@ -130,7 +130,7 @@ describe('the first start and those after it', () => {
     const id = first.create('posts', { title: 'a' });
     const current = { version: 1, document: first.document('posts', id) ?? {} };
     const target = { category: category('posts'), unique: [] };
-    const decision = decideUpdate(target, id, current, { values: { title: 'b' }, at: Date.now() });
+    const decision = decideUpdate(target, id, { current, values: { title: 'b' }, at: Date.now() });
     assert.ok(decision && first.append(decision).ok);
     assert.equal(first.document('posts', id)?.title, 'a');
     const second = start(configOf(posts(title)));
@@ -419,7 +419,7 @@ describe('a schema that changes', () => {
     const id = first.create('posts', { title: 'a' });
     const current = { version: 1, document: first.document('posts', id) ?? {} };
     const target = { category: category('posts'), unique: [{ scope: 'posts.title', path: ['title'], isTime: false }] };
-    const decision = decideUpdate(target, id, current, { values: { title: 'b' }, at: Date.now() });
+    const decision = decideUpdate(target, id, { current, values: { title: 'b' }, at: Date.now() });
     // Killed before the read file has it; the next start brings a label.
     assert.ok(decision && first.append(decision).ok);
     const second = start(configOf(posts({ ...title, unique: true, label: 'Headline' })));
@@ -582,7 +582,7 @@ describe('a start after a crash', () => {
   it('builds a read file anew that lost the text of a document, when it meets that document', (t) => {
     const { folder, start } = startable(t);
     const config = configOf(posts(title));
-    for (const decide of [decideUpdate, decideDelete]) {
+    for (const isDeletion of [false, true]) {
       const first = start(config);
       const id = first.create('posts', { title: 'a' });
       const current = { version: 1, document: first.document('posts', id) ?? {} };
@@ -597,17 +597,17 @@ describe('a start after a crash', () => {
       assert.deepEqual([documents.text('none'), documents.current('none')], [null, null]);
 
       // Decided by somebody who had read it before it was lost.
-      const decision = decide({ category: category('posts'), unique: [] }, id, current, {
-        values: { title: 'b' },
-        at: Date.now(),
-      });
+      const target = { category: category('posts'), unique: [] };
+      const decision = isDeletion
+        ? decideDelete(target, id, current)
+        : decideUpdate(target, id, { current, values: { title: 'b' }, at: Date.now() });
       assert.ok(decision && first.append(decision).ok);
       const { size } = first.log.head();
       assert.throws(() => catchUp(first.projector, { log: first.log, upTo: size }), lost);
 
       const second = start(config);
       assert.equal(second.rebuilt, true);
-      assert.equal(second.document('posts', id)?.title, decide === decideUpdate ? 'b' : undefined);
+      assert.equal(second.document('posts', id)?.title, isDeletion ? undefined : 'b');
       assert.equal(findingIn(folder), null);
     }
   });

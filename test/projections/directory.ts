@@ -120,11 +120,11 @@ export function openDirectory(directory: string, config: Config, how: How = {}):
     append,
     create(slug, values, given) {
       const { id, at } = ids.next();
-      write(decideCreate(target(slug), given ?? id, at, shaped(slug, values)));
+      write(decideCreate(target(slug), given ?? id, { at, values: shaped(slug, values) }));
       return given ?? id;
     },
     update(slug, id, values) {
-      write(decideUpdate(target(slug), id, current(slug, id), { values, at: ids.next().at }));
+      write(decideUpdate(target(slug), id, { current: current(slug, id), values, at: ids.next().at }));
     },
     remove(slug, id) {
       write(decideDelete(target(slug), id, current(slug, id)));

@@ -72,7 +72,10 @@ function play(directory: Directory, steps: readonly Step[], salt: string): Perso
     else if (what === 'invite') {
       const invite = `${salt}-invite-${index}`;
       // Soon over, so that what comes later purges it.
-      const decision = decideInvite(category('users'), invite, `${person.mark}@x.org`, soon(directory, size));
+      const decision = decideInvite(
+        { category: category('users'), id: invite },
+        { email: `${person.mark}@x.org`, expiresAt: soon(directory, size) },
+      );
       directory.record(decision, contextOf(person));
       person.invites.push(invite);
     } else if (!person.isLiving) continue;

@@ -492,7 +492,7 @@ function createRun(folder: string) {
     const slow = openDatabase(':memory:', { durability: 'off' });
     createTables(slow, made.projection.tables);
     createIndexes(slow, made.projection.tables);
-    const projector = openProjector(slow, made.projection.tables, made.projection.upcaster);
+    const projector = openProjector(slow, made.projection);
     for (let position = 1; position <= size; position += 1) {
       projector.apply(log.range(position - 1, position), log.rootAt(position));
     }

@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Config } from '../../config/define.ts';
 import { openPast, type Past } from '../../projections/past/past.ts';
-import { newSeats, openRoom } from '../../projections/past/snapshot-budget.ts';
+import { newCopyMemory, openBudget } from '../../projections/past/snapshot-budget.ts';
 import { openSnapshots, type SnapshotLimits, snapshotLimits } from '../../projections/past/snapshots.ts';
 import type { Where } from '../../projections/query/where.ts';
 import { type Tables, tablesOf } from '../../projections/tables/tables.ts';
@@ -87,15 +87,23 @@ describe('One document as of a position', () => {
       ['author', false],
       ['editors', true],
     ] as const) {
-      const met = await Promise.all(notes.map((id) => one.matches(was, tablesOfNotes, id, named(field, isList))));
+      const met = await Promise.all(
+        notes.map((id) => one.matches(was, tablesOfNotes, { id, where: named(field, isList) })),
+      );
       assert.deepEqual(
         met,
         notes.map((_, n) => n % 2 === 1),
         field,
       );
       const now = directory.log.head().size;
-      assert.equal(await one.matches(now, tablesOfNotes, notes[1] as string, named(field, isList)), false);
-      assert.equal(await one.matches(was + 40, tablesOfNotes, notes[1] as string, named(field, isList)), false);
+      assert.equal(
+        await one.matches(now, tablesOfNotes, { id: notes[1] as string, where: named(field, isList) }),
+        false,
+      );
+      assert.equal(
+        await one.matches(was + 40, tablesOfNotes, { id: notes[1] as string, where: named(field, isList) }),
+        false,
+      );
     }
   });
 });
@@ -169,14 +177,14 @@ describe('A list as of a position', () => {
   });
 
   it('shares the memory for copies with other threads, and gives up what is more than its part when they need it', async () => {
-    const seats = newSeats(2);
+    const memory = newCopyMemory(2);
     const limits = { ...snapshotLimits, maxBytes: 300_000, lookMilliseconds: 5 };
     const [here, there] = [0, 1].map((own) => {
-      const made = openPast(directory.readFile, limits, openRoom({ seats, own }));
+      const made = openPast(directory.readFile, limits, openBudget({ memory, own }));
       opened.push(made);
       return made;
     }) as [Past, Past];
-    const kilobytes = () => [...seats];
+    const kilobytes = () => [...memory];
     for (let position = created; position < created + 20; position += 1) {
       assert.equal((await here.list(position, posts, ask())).total, 300);
     }
@@ -193,7 +201,7 @@ describe('A list as of a position', () => {
     assert.deepEqual(await answersOf(here, created), await answersOf(there, created));
     await there.close();
     assert.equal(kilobytes()[1], 0, 'one that is closed has none');
-    openRoom({ seats, own: 0 });
+    openBudget({ memory, own: 0 });
     assert.equal(kilobytes()[0], 0, 'a thread that takes the seat of another begins with none');
     await setTimeout(20);
     assert.ok((kilobytes()[0] ?? 0) > 0);
@@ -201,23 +209,23 @@ describe('A list as of a position', () => {
   });
 
   it('is copied after a while where another thread had the room', async () => {
-    const seats = newSeats(2);
+    const memory = newCopyMemory(2);
     // The other one has all of it, and does not look.
-    seats[1] = 1000;
+    memory[1] = 1000;
     const copiesOf = async (fullMilliseconds: number, maxBytes: number) => {
       const snapshots = openSnapshots(
         directory.readFile,
         { ...snapshotLimits, maxBytes, fullMilliseconds },
-        openRoom({ seats, own: 0 }),
+        openBudget({ memory, own: 0 }),
       );
       const look = async () => {
         const lease = await snapshots.hold(created, [posts]);
         lease.release();
         return lease.rowsOf(posts);
       };
-      seats[1] = 1000;
+      memory[1] = 1000;
       const full = await look();
-      seats[1] = 0;
+      memory[1] = 0;
       const then = await look();
       await snapshots.close();
       return [full, then];
@@ -228,19 +236,19 @@ describe('A list as of a position', () => {
   });
 
   it('is given up after a while without use, which is noted so that its memory goes back to the system', async () => {
-    const seats = newSeats(1);
+    const memory = newCopyMemory(1);
     const one = openSnapshots(
       directory.readFile,
       { ...snapshotLimits, idleMilliseconds: 100, lookMilliseconds: 5 },
-      openRoom({ seats, own: 0 }),
+      openBudget({ memory, own: 0 }),
     );
     giveBackFreed();
     const lease = await one.hold(created, [posts]);
-    assert.ok((seats[0] ?? 0) > 0);
+    assert.ok((memory[0] ?? 0) > 0);
     assert.equal(isFreedNoted(), false);
     lease.release();
-    for (let turns = 0; turns < 200 && seats[0] !== 0; turns += 1) await setTimeout(5);
-    assert.equal(seats[0], 0);
+    for (let turns = 0; turns < 200 && memory[0] !== 0; turns += 1) await setTimeout(5);
+    assert.equal(memory[0], 0);
     assert.equal(isFreedNoted(), true);
     giveBackFreed();
     assert.equal(isFreedNoted(), false);

@@ -105,7 +105,7 @@ function openWorld(index: boolean) {
   const header = { stream: 'globals/site', type: 'global.updated', version: 1, position, actor };
   const all: object[] = [...events, { header, data: { set } }];
   const upcaster = { upcast: (_key, _header, data) => data } as Upcaster;
-  openProjector(db, tables, upcaster).apply(all as RecordedEvent[], Buffer.alloc(32));
+  openProjector(db, { tables, upcaster }).apply(all as RecordedEvent[], Buffer.alloc(32));
 
   const tablesAt = (slug: string) => tables.find(({ key }) => key === slug) as Tables;
   const reach = (slug: string): Reach => ({

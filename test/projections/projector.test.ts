@@ -68,7 +68,7 @@ function newReadFile(): Sqlite {
 /** Applies events in batches of these sizes, the last one over and over. */
 function applied(events: readonly RecordedEvent[], sizes: readonly number[]): Sqlite {
   const db = newReadFile();
-  const projector = openProjector(db, tables, upcaster);
+  const projector = openProjector(db, { tables, upcaster });
   let from = 0;
   for (let turn = 0; from < events.length; turn += 1) {
     const to = Math.min(events.length, from + (sizes[Math.min(turn, sizes.length - 1)] as number));
@@ -207,7 +207,7 @@ describe('the counts of documents', () => {
     }
     const bulk = newReadFile();
     bulk.exec('BEGIN');
-    openProjector(bulk, tables, upcaster).apply(steps.slice(0, 10), rootAfter(10));
+    openProjector(bulk, { tables, upcaster }).apply(steps.slice(0, 10), rootAfter(10));
     bulk.exec('COMMIT');
     assert.deepEqual(countsOf(bulk).kept, { posts: 2, tags: 1, 'globals/site': 1 });
   });
@@ -303,9 +303,9 @@ describe('a read file', () => {
         const whole = dump(applied(events, [5000]));
         const stop = events.length === 0 ? 0 : random % events.length;
         const db = newReadFile();
-        const first = openProjector(db, tables, upcaster);
+        const first = openProjector(db, { tables, upcaster });
         first.apply(events.slice(0, stop), rootAfter(stop));
-        const second = openProjector(db, tables, upcaster);
+        const second = openProjector(db, { tables, upcaster });
         assert.equal(second.checkpoint()?.position ?? 0, stop);
         second.apply(events.slice(stop), rootAfter(events.length));
         createIndexes(db, tables);
@@ -322,7 +322,7 @@ describe('a read file', () => {
       ['posts/1', 'document.updated', { set: { title: 'c' } }],
     );
     const db = newReadFile();
-    const projector = openProjector(db, tables, upcaster);
+    const projector = openProjector(db, { tables, upcaster });
     projector.apply(events.slice(0, 1), rootAfter(1));
     const before = dump(db);
     db.exec(`CREATE TEMP TRIGGER full BEFORE INSERT ON checkpoint BEGIN SELECT RAISE(ABORT, 'no room'); END`);
@@ -373,7 +373,7 @@ describe('the documents of an upload collection', () => {
   it('have a URL that no event holds, in every version', () => {
     const db = openDatabase(':memory:', { durability: 'off' });
     createTables(db, described);
-    openProjector(db, described, compileUpcaster([{ position: 1, schema: files.schema }])).apply(
+    openProjector(db, { tables: described, upcaster: compileUpcaster([{ position: 1, schema: files.schema }]) }).apply(
       recorded(
         ['files/1', 'document.created', { ...file, alt: 'A' }],
         ['files/1', 'document.updated', { set: { filename: 'c.png', updatedAt: time(2) } }],

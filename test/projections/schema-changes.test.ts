@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { checkConfig } from '../../config/check.ts';
 import type { CollectionConfig, Config, FieldConfig } from '../../config/define.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
-import { lookAhead, lookAtReload, refusedOf } from '../../projections/start/dry-start.ts';
+import { checkReload, dryStart, refusedOf } from '../../projections/start/dry-start.ts';
 import { SchemaError } from '../../projections/start/schema-check.ts';
 import { runsOf } from '../helpers/runs.ts';
 import { dumpFile, openDirectory, quickFolder } from './directory.ts';
@@ -34,14 +34,14 @@ function filesIn(folder: string): string[] {
 
 /** The message of a start about a configuration, the same as that of a check beforehand. */
 function changesOf(folder: string, config: Config): string[] {
-  const ahead = lookAhead(folder, checkConfig(config));
+  const ahead = dryStart(folder, checkConfig(config));
   const lines: string[] = [];
   openDirectory(folder, config, { onChanges: (some) => lines.push(...some) }).close();
   assert.deepEqual(
     ahead.changes.map(({ line }) => line),
     lines,
   );
-  assert.deepEqual(lookAhead(folder, checkConfig(config)), {
+  assert.deepEqual(dryStart(folder, checkConfig(config)), {
     isChanged: false,
     hasOtherRules: false,
     problems: [],
@@ -239,7 +239,7 @@ describe('what a schema changes for documents', () => {
     const gone = ['posts.title is gone: 2 documents had a value of it'];
     const [file = ''] = filesIn(folder).filter((name) => name.startsWith('read-'));
     writeFileSync(join(folder, file), 'this is no database');
-    const found = () => lookAhead(folder, checkConfig(posts())).changes.map(({ line }) => line);
+    const found = () => dryStart(folder, checkConfig(posts())).changes.map(({ line }) => line);
     assert.deepEqual(found(), gone);
     for (const name of readdirSync(folder)) if (name.startsWith('read-')) rmSync(join(folder, name));
     assert.deepEqual(found(), gone);
@@ -265,13 +265,13 @@ describe('what a schema changes for documents', () => {
   it('says beforehand what would be back from an earlier schema, and what stands against the new one', (t) => {
     const folder = filled(t, posts(title, { name: 'n', type: 'number' }), [{ title: 'a', n: 1 }]);
     openDirectory(folder, posts({ name: 'n', type: 'number' })).close();
-    const ahead = lookAhead(folder, checkConfig(posts(title, { name: 'n', type: 'boolean' })));
+    const ahead = dryStart(folder, checkConfig(posts(title, { name: 'n', type: 'boolean' })));
     assert.deepEqual(ahead.returning, [
       'posts.title was there before: the values that documents had under that name are back',
     ]);
     assert.match(ahead.problems.join(), /^posts\.n is boolean now, but these documents hold another type: /);
     openDirectory(folder, { collections: [{ slug: 'others', fields: [] }] }).close();
-    const { returning } = lookAhead(folder, checkConfig(posts(title)));
+    const { returning } = dryStart(folder, checkConfig(posts(title)));
     assert.deepEqual(returning, ['posts was there before: its documents are back']);
   });
 
@@ -287,7 +287,7 @@ describe('what a schema changes for documents', () => {
       }
       for (const how of [{}, { acceptsLoss: true }, { isStrict: true }]) {
         const log = dumpFile(join(folder, 'log.db'));
-        const ahead = refusedOf(lookAhead(folder, checkConfig(next)), { isStrict: false, acceptsLoss: false, ...how });
+        const ahead = refusedOf(dryStart(folder, checkConfig(next)), { isStrict: false, acceptsLoss: false, ...how });
         assert.equal(dumpFile(join(folder, 'log.db')), log);
         const lines = startedOf(folder, next, { acceptsLoss: false, ...how });
         assert.deepEqual(lines, ahead, JSON.stringify(how));
@@ -301,7 +301,7 @@ describe('what a schema changes for documents', () => {
   it('needs a restart where a collection is renamed, and none where renamedFrom is dropped', (t) => {
     const folder = filled(t, posts(title), [{ title: 'a' }]);
     const renamed = (more: object) => ({ collections: [{ slug: 'articles', ...more, fields: [title] }] });
-    const look = (config: Config) => lookAtReload(folder, checkConfig(config));
+    const look = (config: Config) => checkReload(folder, checkConfig(config));
     const { hasOtherTables, isRecorded, changes } = look(renamed({ renamedFrom: 'posts' }));
     assert.deepEqual([hasOtherTables, isRecorded, changes.map(({ isLoss }) => isLoss)], [true, true, [false]]);
     assert.match(changes[0]?.line ?? '', /^articles was posts: 1 document and all that is recorded of it are under/);

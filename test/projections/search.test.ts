@@ -4,18 +4,18 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { documentStream } from '../../events/facts/catalogue.ts';
 import { openDocuments } from '../../projections/query/documents.ts';
-import type { Served } from '../../projections/query/found.ts';
+import type { IndexedSearch } from '../../projections/query/found.ts';
 import type { Where } from '../../projections/query/where.ts';
 import { openSearchFile } from '../../projections/tables/search-file.ts';
 import { searchFileOf, searchTablesOf } from '../../projections/tables/search-tables.ts';
 import {
   foldedWords,
   holds,
-  placesIn,
-  placesOf,
+  offsetsIn,
+  offsetsOf,
   readTerms,
+  type SearchTerm,
   scorerOf,
-  type Term,
 } from '../../projections/tables/words.ts';
 import { verifyDirectory } from '../../projections/verify/verify.ts';
 import { openSearchReader } from '../../server/queries/search-index.ts';
@@ -139,7 +139,7 @@ describe('the words of a text', () => {
     const terms = fc.array(
       fc.record({ words: fc.array(some, { minLength: 1, maxLength: 3 }), isPrefix: fc.boolean() }),
     );
-    const startsAt = ({ words: wanted, isPrefix }: Term, words: readonly string[]) =>
+    const startsAt = ({ words: wanted, isPrefix }: SearchTerm, words: readonly string[]) =>
       wanted.every((word, index) => {
         const found = words[index] ?? '';
         return isPrefix && index === wanted.length - 1 ? found.startsWith(word) : found === word;
@@ -147,10 +147,10 @@ describe('the words of a text', () => {
     const property = fc.property(texts, terms, ({ words, times }, asked) => {
       const text = [...Array.from({ length: times }, () => words.join(' ')), 'end'].join(' ');
       const folded = foldedWords(text);
-      const places = placesIn(folded);
+      const places = offsetsIn(folded);
       for (const term of asked.map((one) => ({ ...one, words: one.words.map((word) => word.toUpperCase()) }))) {
         const wanted = [...folded.keys()].filter((at) => startsAt(term, folded.slice(at, at + 3)));
-        assert.deepEqual(placesOf(term, places), wanted);
+        assert.deepEqual(offsetsOf(term, places), wanted);
         assert.equal(holds(text, term), wanted.length > 0);
       }
     });
@@ -286,7 +286,7 @@ describe('the search file', () => {
     const sort = [{ steps: [], leaf: { name: 'createdAt', kind: 'number' as const }, isDescending: true }];
     for (const q of ['stone', '"stone"', 'sto', 'r', 'stone river', '"riverbed"', 'nowhere']) {
       const search = { terms: readTerms(q), fields };
-      const byIndex: Served['search'] = { ...search, index: index.wordsOf(notes, fields) ?? assert.fail() };
+      const byIndex: IndexedSearch['search'] = { ...search, index: index.wordsOf(notes, fields) ?? assert.fail() };
       for (const where of [null, like('title', 'b')]) {
         const plain: Where = { and: [{ search: { ...search, index: null } }, ...(where ? [where] : [])] };
         assert.equal(

@@ -61,7 +61,7 @@ function openWorld() {
   registerFunctions(db);
   createTables(db, all);
   createIndexes(db, all);
-  const projector = openProjector(db, all, upcaster);
+  const projector = openProjector(db, { tables: all, upcaster });
   const versions = new Map<string, number>();
   let position = 0;
 

@@ -10,7 +10,7 @@ import type { RecordedEvent } from '../../events/facts/log.ts';
 import type { Upcaster } from '../../events/facts/upcasters.ts';
 import { matchedAt } from '../../projections/past/past.ts';
 import { type Documents, openDocuments, registerFunctions } from '../../projections/query/documents.ts';
-import type { Mark } from '../../projections/query/keyset.ts';
+import type { Keyset } from '../../projections/query/keyset.ts';
 import type { ListRequest, Page } from '../../projections/query/lists.ts';
 import { preparer } from '../../projections/query/lists.ts';
 import { compileSort } from '../../projections/query/sort.ts';
@@ -204,7 +204,7 @@ function openWorld(things: readonly JsonObject[], others: readonly JsonObject[])
   createIndexes(db, all);
   const upcaster = { upcast: (_key, _header, data) => data } as Upcaster;
   const events = [...things.map((doc) => ['things', doc] as const), ...others.map((doc) => ['others', doc] as const)];
-  const projector = openProjector(db, all, upcaster);
+  const projector = openProjector(db, { tables: all, upcaster });
   const apply = (type: string, those: typeof events, from: number) =>
     projector.apply(
       those.map(([slug, doc], index) => {
@@ -255,7 +255,7 @@ function openWorld(things: readonly JsonObject[], others: readonly JsonObject[])
 /** The ids of a list, each page behind the place where the one before has ended. */
 function walked(tested: Documents, asked: Pick<ListRequest, 'where' | 'sort' | 'limit'>): string[] {
   const ids: string[] = [];
-  let mark: Mark | null = null;
+  let mark: Keyset | null = null;
   for (;;) {
     const page: Page = tested.list({ ...asked, page: 1, after: { mark, isEach: ids.length % 2 === 0 }, count: 'none' });
     ids.push(...page.texts.map((one) => JSON.parse(one).id));

@@ -53,7 +53,7 @@ function planCreate({ random, now, documents }: Planning, target: Target): Plann
   const number = documents.length + 1;
   const [id, mark] = [`id-${number}`, `mark${number}z`];
   documents.push({ id, stream: documentStream(target.category, id), mark, version: 0, document: null });
-  return planOf(decideCreate(target, id, now(), { title: mark, text: textOf(random, mark) }));
+  return planOf(decideCreate(target, id, { at: now(), values: { title: mark, text: textOf(random, mark) } }));
 }
 
 /** A command about a document as it is by now; null where it is gone, or was never recorded. */
@@ -64,10 +64,10 @@ function planChange({ random, now }: Planning, target: Target, told: Told): Plan
   const dice = random();
   if (dice < 0.1) return planOf(decideDelete(target, id, current));
   if (dice < 0.3 && dice >= 0.2)
-    return planOf(decideCreate(target, `twin-of-${id}`, now(), { title: mark, text: '' }), 'claim');
+    return planOf(decideCreate(target, `twin-of-${id}`, { at: now(), values: { title: mark, text: '' } }), 'claim');
   const isStale = dice < 0.2;
   const known = isStale ? { ...current, version: version + 1 } : current;
-  const change = decideUpdate(target, id, known, { values: { text: textOf(random, mark) }, at: now() });
+  const change = decideUpdate(target, id, { current: known, values: { text: textOf(random, mark) }, at: now() });
   return change && planOf(change, isStale ? 'version' : 'ok');
 }
 

@@ -6,7 +6,7 @@ import { commitWith, openSession, UnknownCommitError } from '../../../storage/po
 import { openWaitingCommits } from './waiting-commits.ts';
 
 /** The decision of a transaction: what it writes, and what its caller gets. */
-export type Decision<T> =
+type Decision<T> =
   | { statements: Statement[]; value: T }
   /** Others were faster: the transaction begins anew. */
   | 'again';

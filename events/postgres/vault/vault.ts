@@ -35,7 +35,7 @@ export type PostgresVault = {
   close: () => Promise<void>;
 };
 
-export type PostgresVaultOptions = {
+type PostgresVaultOptions = {
   address: PostgresAddress;
   /** Names the log within its database; empty if the process has only one. */
   site: string;

@@ -14,7 +14,7 @@ import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 import type { AnswerOf } from '../../openapi/answers.ts';
 
 /** A key as answers show it. Only the answers to making and to rotating a key have the `secret`. */
-export type KeyView = AnswerOf<'ApiKey'> & { secret?: string };
+type KeyView = AnswerOf<'ApiKey'> & { secret?: string };
 
 /** Other requests may change keys meanwhile. */
 const maxTries = 100;

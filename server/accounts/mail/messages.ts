@@ -80,7 +80,7 @@ export function tokenKindOf(kind: MailKind): TokenKind | null {
 }
 
 /** The pages that mails of a collection link to: those of its author, else those below the address of the service. */
-export type Pages = {
+type Pages = {
   slug: string;
   urls: AccountUrls;
   baseUrl: string;
@@ -105,7 +105,7 @@ export function linkOf(
 }
 
 /** A message to be written; `baseUrl` names the site if the message links to no page. */
-export type Order = {
+type Order = {
   kind: MailKind;
   args: MailArgs;
   baseUrl: string;

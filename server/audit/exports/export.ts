@@ -12,7 +12,7 @@ import { correctionsWithin, noteErased, type Sees, type ShownEvent, showEvent, s
 import { type ZipEntry, zipOf } from './zip.ts';
 
 /** An export of a range; the checkpoint is of a tree that holds all of it. */
-export type Export = Proven &
+type Export = Proven &
   Range & {
     format: ExportFormat;
     /** null: no payloads. */

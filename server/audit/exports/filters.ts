@@ -4,7 +4,7 @@ import { type Header, headerOf } from '../../../events/facts/envelope.ts';
 import type { EventText } from '../../../events/log/event-checks.ts';
 import type { LogReader } from '../../../events/log/log-reader.ts';
 import { retryAfterFetch } from '../../../events/segments/fetching.ts';
-import type { Names } from '../../../events/service-events/categories.ts';
+import type { CollectionNames } from '../../../events/service-events/categories.ts';
 import type { EventFilter } from '../../../projections/tables/audit.ts';
 import { headersBetween } from '../../documents/past/reading.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
@@ -27,11 +27,11 @@ export const wantedParameters = {
 };
 
 /** The filters that are given, as the log has them. */
-export function wantedOf({ stream, ...rest }: Values<typeof wantedParameters>, names: Names): Filters {
+export function wantedOf({ stream, ...rest }: Values<typeof wantedParameters>, names: CollectionNames): Filters {
   return { ...filterOf(rest, names), ...(stream === null ? {} : { stream: names.recorded(stream) }) };
 }
 
-type FilterContext = { events: Pick<LogReader, 'versionOf'>; names: Names };
+type FilterContext = { events: Pick<LogReader, 'versionOf'>; names: CollectionNames };
 
 function requireStream(stream: string, name: string, { events, names }: FilterContext): void {
   if (events.versionOf(names.recorded(stream)) > 0) return;
@@ -39,7 +39,7 @@ function requireStream(stream: string, name: string, { events, names }: FilterCo
 }
 
 /** Whether an event matches all filters. */
-export function fits({ stream, batch, ...filter }: Filters, header: Header): boolean {
+function fits({ stream, batch, ...filter }: Filters, header: Header): boolean {
   if (stream !== undefined && header.stream !== stream) return false;
   return (batch === undefined || header.batch === batch) && matches(header, filter);
 }

@@ -29,14 +29,14 @@ function base64(hash: Buffer): string {
 }
 
 /** A proof that the tree extends one of an earlier size. */
-export type Earlier = { size: number; proof: string[] };
+type Earlier = { size: number; proof: string[] };
 
 const maxEarlier = 32;
 
 /** The earlier checkpoints and hand-overs that go along with evidence; `handovers` are notes. */
 
 /** A checkpoint that is cosigned or time-stamped, as the formats have it. */
-export type Stamped = { checkpoint: string; tokens: KeptToken[] };
+type Stamped = { checkpoint: string; tokens: KeptToken[] };
 
 /**
  * A checkpoint of a log that proves what an archive holds, with the key that it is signed by, and other checkpoints.

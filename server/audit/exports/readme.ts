@@ -9,7 +9,7 @@ import type { Range } from './filters.ts';
 export const textsVersion = 1;
 
 /** The facts in the README of an export. */
-export type ExportAbout = Range & { origin: string; withPayloads: boolean; madeAt: Date };
+type ExportAbout = Range & { origin: string; withPayloads: boolean; madeAt: Date };
 
 /**
  * The README of an export, for readers who are not developers. Its head depends on the export: annals-verify makes that
@@ -28,7 +28,7 @@ ${withPayloads ? '' : 'What the changes said is left out: whoever asked for this
 }
 
 /** The facts in the README of a bundle. */
-export type BundleAbout = { origin: string; stream: string; versions: number; signedAt: string };
+type BundleAbout = { origin: string; stream: string; versions: number; signedAt: string };
 
 /** The README of a bundle, for readers who are not developers; its head and the rest are as those of an export's. */
 export function bundleReadme({ origin, stream, versions, signedAt }: BundleAbout): string {

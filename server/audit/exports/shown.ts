@@ -8,7 +8,7 @@ import { eventOf, type LogReader } from '../../../events/log/log-reader.ts';
 import { isSha256 } from '../../../storage/blobs.ts';
 
 /** The payload of an event as shown, or why it is not. `hidden`: payloads were not requested. */
-export type State = 'shown' | 'erased' | 'withheld' | 'hidden';
+type State = 'shown' | 'erased' | 'withheld' | 'hidden';
 
 /** An event as bundles and exports show it: both texts are exactly as stored, since proofs are about those. */
 export type ShownEvent = { header: Header; text: string; body: string | null; state: State };

@@ -4,7 +4,7 @@ import { type Answer, postForAnswer, postTo } from '../../platform/posting.ts';
 export type Receiver = { url: string; allowPrivate: boolean };
 
 /** A request to be posted. */
-export type Question = { type: string; body: string | Uint8Array };
+type Question = { type: string; body: string | Uint8Array };
 
 /** Posts a question and gives the answer. @throws Error saying why no whole one came. */
 export function ask({ url, allowPrivate }: Receiver, { type, body }: Question, signal: AbortSignal): Promise<Answer> {

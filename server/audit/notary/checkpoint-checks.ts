@@ -15,13 +15,13 @@ import type { KnownKey } from '../../../events/vault/key-replacement.ts';
 export type TrustedKeys = { verifiers: readonly Verifier[]; disowned: ReadonlySet<string> };
 
 /** A checkpoint, and its name in findings. */
-export type NamedNote = { name: string; note: string };
+type NamedNote = { name: string; note: string };
 
 /**
  * The verdict on a checkpoint. `sound`: the log is the one that was signed. `unknown`: the same, but the key is not
  * known. `disowned`: not compared, since its key signed events whose loss the operator accepted.
  */
-export type CheckpointVerdict = { finding: Finding } | { verdict: 'sound' | 'unknown' | 'disowned'; keyId: string };
+type CheckpointVerdict = { finding: Finding } | { verdict: 'sound' | 'unknown' | 'disowned'; keyId: string };
 
 /** Selects the known keys that were not given up. */
 export function trustedKeys(known: readonly KnownKey[], disowned: ReadonlySet<string>): TrustedKeys {

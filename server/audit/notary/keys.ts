@@ -191,7 +191,7 @@ function newestSigner(db: Sqlite, logId: string): NamedKey | null {
 }
 
 /** The id of the key that has signed a checkpoint of a log, by what the checkpoint says. */
-export function signerIn(note: string, logId: string): string | null {
+function signerIn(note: string, logId: string): string | null {
   return parseNote(note)?.signatures.find(({ name }) => name === logId)?.id ?? null;
 }
 

@@ -25,7 +25,7 @@ import { type Disownings, disowningsOf, tellDisownings, trustedKeysOf } from './
 import { ageOf, type Outsiders, readVouched, type Vouchable, vouchedFor } from './outside.ts';
 
 /** The result of a verification of checkpoints. */
-export type Verification = {
+type Verification = {
   /** The first finding; null: the log is sound. */
   finding: Finding | null;
   notes: string[];

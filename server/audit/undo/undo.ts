@@ -38,7 +38,7 @@ import { spanOf } from '../events.ts';
 import { type Step, type Subject, stepsOf } from './steps.ts';
 
 /** The undoing of a bulk call: `isForced`: also of documents that have changed since. */
-export type Undoing = { batch: string; isForced: boolean; isDry: boolean };
+type Undoing = { batch: string; isForced: boolean; isDry: boolean };
 
 /** Reads the body; without one, nothing is forced. @throws DomainError `invalid` naming what is wrong with it. */
 export function readUndo(body: unknown): Omit<Undoing, 'batch'> {

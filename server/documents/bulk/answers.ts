@@ -7,7 +7,7 @@ import type { Decision } from './items.ts';
 import { mostDocuments } from './requests.ts';
 
 /** The outcome of a bulk call for one document. */
-export type Outcome = 'created' | 'updated' | 'deleted' | 'restored' | 'unchanged';
+type Outcome = 'created' | 'updated' | 'deleted' | 'restored' | 'unchanged';
 
 /** One document in the answer to a bulk call: `version` is its version after the call. */
 export type Result = Omit<AuditAnswerOf<'Undone'>['results'][number], 'collection' | 'outcome'> & { outcome: Outcome };

@@ -95,7 +95,7 @@ export function writeIn(
 }
 
 /** Runs for one after the other, and lets other requests go on now and then. */
-export async function sequentially<T>(all: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
+async function sequentially<T>(all: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
   for (const [count, one] of all.entries()) {
     if (count % atOnce === atOnce - 1) await yieldToEventLoop();
     await run(one);
@@ -203,7 +203,10 @@ async function decideOne(item: Item, checked: JsonObject, isDry: boolean): Promi
   let decided: Omit<Decision, 'also'>;
   if (id === null || !current) {
     const hookContext = contextOf(item);
-    const change = decideCreate(target, next, at, isDry ? checked : await hookedValues(hookContext, checked));
+    const change = decideCreate(target, next, {
+      at,
+      values: isDry ? checked : await hookedValues(hookContext, checked),
+    });
     const document = target.documentOf(next, change.events[0]?.data ?? {});
     decided = { item, id: next, change, hookContext, document, version: 1 };
   } else if (operation === 'delete') {
@@ -227,7 +230,7 @@ function prepared({ write, current }: Item, { id, change }: Pick<Decision, 'id' 
 }
 
 /** The result of a bulk call: its decisions, and the id in each of its events; null if nothing was recorded. */
-export type BulkRecord = { decisions: Decision[]; batch: string | null };
+type BulkRecord = { decisions: Decision[]; batch: string | null };
 
 /** How decisions are recorded. */
 type Recording = {

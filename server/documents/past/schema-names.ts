@@ -1,8 +1,8 @@
 import { type CollectionSchema, categoryOf, type FieldSchema, type Schema } from '../../../config/schema.ts';
-import type { Names } from '../../../events/service-events/categories.ts';
+import type { CollectionNames } from '../../../events/service-events/categories.ts';
 
 /** An earlier schema with the slugs of today: by these collections are read, also with `asOf`. */
-export function withNamesOfToday(schema: Schema, names: Names): Schema {
+export function withNamesOfToday(schema: Schema, names: CollectionNames): Schema {
   // A collection that never had a document may have lost its slug to another one since.
   const living = schema.collections.filter(
     (one) => names.categoryFor(names.slugFor(categoryOf(one))) === categoryOf(one),

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../config/schema.ts';
-import type { Mark } from '../../../projections/query/keyset.ts';
-import type { From, ListRequest, Page } from '../../../projections/query/lists.ts';
+import type { Keyset } from '../../../projections/query/keyset.ts';
+import type { KeysetStart, ListRequest, Page } from '../../../projections/query/lists.ts';
 import type { Where } from '../../../projections/query/where.ts';
 import type { ListScope } from '../../access/list-scope.ts';
 import type { Call } from '../../app.ts';
@@ -99,10 +99,10 @@ export async function allPassing(
  */
 async function walk(
   call: Call,
-  asked: ListRequest & { after: From },
+  asked: ListRequest & { after: KeysetStart },
   { row, written, start }: By & { start: number },
 ): Promise<Page> {
-  const shown: { text: string; mark: Mark }[] = [];
+  const shown: { text: string; mark: Keyset }[] = [];
   let left = start;
   let { mark } = asked.after;
   const pace = paceOf(call);
@@ -114,7 +114,7 @@ async function walk(
     } = await list(call, { ...asked, limit: atOnce, after: { mark, isEach: true }, count: 'none' }, written);
     for (const [index, text] of texts.entries()) {
       await pace();
-      mark = marks[index] as Mark;
+      mark = marks[index] as Keyset;
       if (!(await row(JSON.parse(text)))) continue;
       if (left > 0) left -= 1;
       else if (shown.length === asked.limit) return pageWith(shown, { hasNext: true, passedOver: start });
@@ -125,7 +125,7 @@ async function walk(
 }
 
 function pageWith(
-  shown: readonly { text: string; mark: Mark }[],
+  shown: readonly { text: string; mark: Keyset }[],
   { hasNext, passedOver }: { hasNext: boolean; passedOver: number },
 ): Page {
   return {

@@ -24,7 +24,7 @@ type ShownDocuments = Map<string, JsonObject | null>;
 /**
  * Reduces stored documents to what the caller may see; relations are still ids. More members than wanted may be left.
  */
-export type Show = (call: Call, documents: readonly JsonObject[], wanted: Members) => Promise<JsonObject[]>;
+type Show = (call: Call, documents: readonly JsonObject[], wanted: Members) => Promise<JsonObject[]>;
 
 /** Branches multiply: a short query must not become an answer of gigabytes. */
 const maxPopulated = 20_000;

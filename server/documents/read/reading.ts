@@ -2,7 +2,7 @@ import { DomainError, invalidFields } from '../../../config/errors.ts';
 import type { Category } from '../../../config/schema.ts';
 import { TooManyCombinationsError } from '../../../projections/query/groups.ts';
 import type { Page } from '../../../projections/query/lists.ts';
-import { askBeforeGoingOn } from '../../../projections/tables/interruption.ts';
+import { setInterruption } from '../../../projections/tables/interruption.ts';
 import type { Call, RouteCall } from '../../app.ts';
 import { callerOf } from '../../http/caller.ts';
 import { asOfFor } from '../../http/requests.ts';
@@ -155,13 +155,13 @@ class NotBriefError extends Error {}
 
 function briefly<T>(run: () => T): T {
   const end = performance.now() + briefMilliseconds;
-  askBeforeGoingOn(() => {
+  setInterruption(() => {
     if (performance.now() > end) throw new NotBriefError();
   });
   try {
     return run();
   } finally {
-    askBeforeGoingOn(null);
+    setInterruption(null);
   }
 }
 

@@ -164,7 +164,7 @@ async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly 
   const limit = row ? null : join.limit;
   const moment = asOfFor(request);
   const sources = moment
-    ? await app.past.sources(moment.position, join.field, ids, where)
+    ? await app.past.sources(moment.position, join.field, { ids, where })
     : join.sources({ ids, where, limit });
   const readable = row && (await readableIn(call, [...sources.values()].flat(), row));
   const shown = [...sources].map(([id, all]) => {

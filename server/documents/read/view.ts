@@ -25,7 +25,7 @@ export function membersToRead({ request, target }: Call, wanted: Members): Membe
 /**
  * How many levels of related documents are left below a document, and whether the document itself was asked for.
  */
-export type Depth = { below: number; isFirst: boolean };
+type Depth = { below: number; isFirst: boolean };
 
 /**
  * The part of a related document that redepths its id; null if the id stays. `depth` follows joins only in the

@@ -15,10 +15,10 @@ import { relationsIn } from '../write/relations.ts';
 import { type Pointer, pointersOf, pointsAt } from './pointers.ts';
 
 /** A document or global that refers to a document, and the path of the field. A global has no id. */
-export type Reference = AnswerOf<'References'>['docs'][number];
+type Reference = AnswerOf<'References'>['docs'][number];
 
 /** The document that is referred to. */
-export type Referred = { slug: string; id: string };
+type Referred = { slug: string; id: string };
 
 /** A source of references: how many it has, and how some of them are read. */
 type Source = { total: number; some: (start: number, count: number) => Promise<Reference[]> };

@@ -1,4 +1,4 @@
-import { placesIn, placesOf, type Term, type Word, wordsIn } from '../../../projections/tables/words.ts';
+import { offsetsIn, offsetsOf, type SearchTerm, type Word, wordsIn } from '../../../projections/tables/words.ts';
 import { escapeHtml } from '../../platform/html.ts';
 
 /** Characters before the first match, and in all. */
@@ -9,7 +9,7 @@ const most = 160;
  * A part of the first text that contains a term, as escaped HTML with `<mark>` around the found words. Empty if no text
  * contains a term.
  */
-export function excerptOf(texts: readonly string[], terms: readonly Term[]): string {
+export function excerptOf(texts: readonly string[], terms: readonly SearchTerm[]): string {
   for (const text of texts) {
     const words = wordsIn(text);
     const marked = markedIn(words, terms);
@@ -20,11 +20,11 @@ export function excerptOf(texts: readonly string[], terms: readonly Term[]): str
 }
 
 /** The indexes of the words that belong to a match of a term. */
-function markedIn(words: readonly Word[], terms: readonly Term[]): Set<number> {
-  const places = placesIn(words.map((word) => word.folded));
+function markedIn(words: readonly Word[], terms: readonly SearchTerm[]): Set<number> {
+  const places = offsetsIn(words.map((word) => word.folded));
   const marked = new Set<number>();
   for (const term of terms) {
-    for (const place of placesOf(term, places)) {
+    for (const place of offsetsOf(term, places)) {
       for (const offset of term.words.keys()) marked.add(place + offset);
     }
   }

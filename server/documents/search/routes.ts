@@ -1,7 +1,7 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { Collection } from '../../../config/model.ts';
 import { type TextField, textIn } from '../../../config/text-fields.ts';
-import type { Term } from '../../../projections/tables/words.ts';
+import type { SearchTerm } from '../../../projections/tables/words.ts';
 import { credentialNeeded } from '../../access/access.ts';
 import { authorizeList, type ListScope, scopeOfRelated } from '../../access/list-scope.ts';
 import type { App, Call, Target } from '../../app.ts';
@@ -26,7 +26,7 @@ type SearchResult = Best & { call: Call; fields: readonly TextField[] };
 
 type Hitting = Pick<SearchResult, 'call' | 'fields'> & Pick<Ranked, 'document' | 'score'>;
 
-type Wanted = { terms: readonly Term[]; limit: number };
+type Wanted = { terms: readonly SearchTerm[]; limit: number };
 
 /** The route of the search in all collections. */
 export function search(server: Server, app: App): void {
@@ -99,7 +99,7 @@ function newer({ document: one }: Hitting, { document: other }: Hitting): number
   return String(one.id) < String(other.id) ? 1 : -1;
 }
 
-async function hitOf({ call, fields, document }: Hitting, terms: readonly Term[]): Promise<Hit> {
+async function hitOf({ call, fields, document }: Hitting, terms: readonly SearchTerm[]): Promise<Hit> {
   const { target } = call;
   const isShowable = await showableIn(call);
   const texts = fields.filter(({ path }) => isShowable(path)).map((field) => textIn(document, field));

@@ -17,13 +17,13 @@ import { currentOf, streamOf } from '../write/current.ts';
 import { usualQuotas } from './keeping.ts';
 
 /** An unsaved change as answers show it, without its data. `id` is null for a global; `updatedAt` is ISO 8601. */
-export type UnsavedView = AnswerOf<'OwnDraft'>;
+type UnsavedView = AnswerOf<'OwnDraft'>;
 
 /** The same with its revision, another one each time that it is kept. */
 export type UnsavedRevision = { view: UnsavedView; revision: number };
 
 /** The subject of an unsaved change: a document, a document that is not there yet, or a global. */
-export type Subject =
+type Subject =
   | { kind: 'document' | 'new'; target: Target<Collection>; id: string }
   | { kind: 'global'; target: Target<Global>; id: string };
 

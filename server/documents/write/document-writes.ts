@@ -23,7 +23,7 @@ export async function create(write: Write): Promise<ResponseObject> {
   const hookContext = { app, request, target, operation: 'create', doc: null } as const;
   const values = await checkedValues(hookContext, body, upload?.values);
   const { id, at } = app.ids.next();
-  const change = decideCreate(target, id, at, values);
+  const change = decideCreate(target, id, { at, values });
   await append(write, change.stream, async () => {
     return { decision: change, also: await beforeAppend(write, { id, change, version: 0 }), answer: null };
   });

@@ -12,7 +12,7 @@ import type { Write, WriteStep } from './write-steps.ts';
 const busySeconds = 5;
 
 /** Keeps a password, only once if it is called again, and gives the credential to record. */
-export type Keep = () => Promise<string>;
+type Keep = () => Promise<string>;
 
 /**
  * Runs a write that records a new password. If the write is refused, the password is forgotten. If it is not known

@@ -26,7 +26,7 @@ export function checkRelations({ app, target }: Call, values: JsonObject, before
 }
 
 /** An id that refers to no document: the path of the field, and the collection that it refers to. */
-export type Dangling = { field: string; id: Json; slug: string };
+type Dangling = { field: string; id: Json; slug: string };
 
 /** The ids in a document that refer to no document, at any depth: at most 100. */
 export function danglingIn(app: App, fields: readonly Field[], values: JsonObject): Dangling[] {

@@ -4,7 +4,7 @@ import { resolvePath } from '../../queries/paths.ts';
 import { fieldOf, taken } from './writes.ts';
 
 /** A unique value that another document is known to have. */
-export type Rival = { field: string; id: string };
+type Rival = { field: string; id: string };
 
 /**
  * Refuses unique values that other documents have, before anything is kept for a document that the log would refuse.

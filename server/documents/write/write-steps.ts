@@ -37,7 +37,7 @@ export type Write = ShownCall & {
  * A decision on a document: `change` is null if the document stays as it is. `version` is the version of its stream
  * before the change; `id` of a global is its slug.
  */
-export type Decision = { id: string; change: Change | null; version: number };
+type Decision = { id: string; change: Change | null; version: number };
 
 /**
  * The part of one feature in a write, moment by moment. An error of `repeated`, `admitted` or `beforeAppend` refuses

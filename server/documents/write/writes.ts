@@ -12,7 +12,7 @@ import { mostWaiting, tooMany } from '../../writer/waiting.ts';
  * The decision of a request on the current state: the change to append, if any, and the answer once it is durable.
  * `also`: changes of other streams, recorded with the decision, or without one.
  */
-export type WriteDecision<T> = { decision: Change | null; also?: Change[]; answer: T };
+type WriteDecision<T> = { decision: Change | null; also?: Change[]; answer: T };
 
 /** Thrown if the log finds that an idempotency key was recorded already. */
 export class RepeatedError extends Error {
@@ -63,7 +63,7 @@ function trialOf<T>(decide: () => Promise<WriteDecision<T>>): () => Promise<Try<
  * `batch` is in each event. `refuse` throws over a unique value that another document has, unless the call has to
  * decide again.
  */
-export type BulkWriteDecision<T> = {
+type BulkWriteDecision<T> = {
   changes: Change[];
   batch: string;
   answer: T;

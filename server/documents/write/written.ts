@@ -51,7 +51,7 @@ function decide({ app, target }: Call, id: string, { current, values, isSame = f
   const { at } = app.ids.next();
   return target.model.kind === 'global'
     ? decideGlobalUpdate(target.slug, current, { values, at, isSame })
-    : decideUpdate(target, id, current, { values, at, isSame });
+    : decideUpdate(target, id, { current, values, at, isSame });
 }
 
 /** Whether the caller may read all of these values, which a document has, as they are stored. */

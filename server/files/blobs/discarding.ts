@@ -6,7 +6,7 @@ import { isStoreFailure } from '../../http/store-refusals.ts';
  * Removes, some time later, files whose upload was refused after their bytes had been stored, unless an event names
  * them.
  */
-export type Discarding = { discard: (sha256: string) => void; close: () => void };
+type Discarding = { discard: (sha256: string) => void; close: () => void };
 
 /**
  * Creates the discarding of files. Files that come while the log is being read wait for one more reading, so that a

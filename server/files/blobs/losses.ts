@@ -14,7 +14,7 @@ import { appendOf } from '../../callers/append.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 
 /** Files to be looked for in a store, and why they may be lost. `store`: which store, as `storeName` has it. */
-export type Suspects = { store: string; files: FileAt[]; reason: string };
+type Suspects = { store: string; files: FileAt[]; reason: string };
 
 /** A request, and the service with the name of its store. */
 type StoreCall = RouteCall & { app: App & Pick<RouteParts, 'store'> };
@@ -26,7 +26,7 @@ export const maxSuspects = 200;
  * The recorded counts: files that are lost, and that are there again. `erased`: files whose versions are erased, so not
  * recorded.
  */
-export type Recorded = { lost: number; found: number; erased: number };
+type Recorded = { lost: number; found: number; erased: number };
 
 /**
  * Records which files are lost: they are missing, and the log does not say so yet; and which are found: the log says

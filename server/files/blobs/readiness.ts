@@ -4,7 +4,7 @@ import { BlobsUnavailableError } from '../../../storage/blobs.ts';
 import { once } from '../../platform/once.ts';
 
 /** A store on its way to be used. */
-export type Readiness = {
+type Readiness = {
   /** Resolves once the store is ready; tries to make it so at each call. @throws as the store's `prepare`. */
   ready: () => Promise<void>;
   /**

@@ -3,7 +3,7 @@ import { finished } from 'node:stream/promises';
 import { categoryOf } from '../../../config/schema.ts';
 import { splitStream } from '../../../events/facts/catalogue.ts';
 import { type LogReader, readLog } from '../../../events/log/log-reader.ts';
-import { type Naming, readNamings } from '../../../events/service-events/blobs.ts';
+import { type NamedFile, readNamings } from '../../../events/service-events/blobs.ts';
 import type { FileAt } from '../../../events/service-events/losses.ts';
 import type { Progress } from '../../../projections/start/rebuild.ts';
 import { epochsOf } from '../../../projections/tables/epochs.ts';
@@ -74,7 +74,7 @@ export async function verifyStore(
 }
 
 /** Which events are about uploads: by the schema that held when they were recorded. */
-function uploadsOf(log: LogReader): (naming: Naming) => boolean {
+function uploadsOf(log: LogReader): (naming: NamedFile) => boolean {
   const epochs = epochsOf(log).map(({ position, schema }) => {
     const uploads = schema.collections.filter(({ upload }) => upload !== undefined);
     return { position, categories: new Set(uploads.map(categoryOf)) };

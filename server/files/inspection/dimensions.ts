@@ -5,7 +5,7 @@ import { headText } from './markup.ts';
 import { svgDimensions } from './svg.ts';
 
 /** Pixels, as a browser shows the image; both null when they are not known. */
-export type Dimensions = { width: number | null; height: number | null };
+type Dimensions = { width: number | null; height: number | null };
 
 const unknown: Dimensions = { width: null, height: null };
 

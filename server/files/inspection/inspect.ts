@@ -14,7 +14,7 @@ import { createTextCheck } from './text-check.ts';
 export type Inspection = { mimeType: string; width: number | null; height: number | null };
 
 /** Looks at a file on its way in. */
-export type Inspector = {
+type Inspector = {
   /**
    * Gets every chunk. @throws DomainError `too-large` as soon as the file is, `invalid` on `file` for a type not
    * allowed.

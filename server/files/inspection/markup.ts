@@ -1,5 +1,5 @@
 /** The kinds of documents made of tags. */
-export type MarkupType = 'text/html' | 'application/xhtml+xml' | 'image/svg+xml' | 'application/xml';
+type MarkupType = 'text/html' | 'application/xhtml+xml' | 'image/svg+xml' | 'application/xml';
 
 /** The beginnings of HTML in the MIME Sniffing Standard (section 7.1), a few more ends of a tag's name allowed. */
 const htmlTag = /<(html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s/>]/iy;

@@ -13,7 +13,7 @@ export type Texts = ReadonlyMap<string, readonly string[]>;
 export type FilePart = { filename: string; content: AsyncIterable<Buffer> };
 
 /** The contents of a form. `file` is the result of `take`; null for a form without a file. */
-export type Form<T> = { texts: Texts; file: T | null };
+type Form<T> = { texts: Texts; file: T | null };
 
 /** The name of the part that a file is sent as (contract, section 4.2). */
 export const filePart = 'file';

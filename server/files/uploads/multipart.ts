@@ -5,7 +5,7 @@ import { joinChunks, utf8Text } from '../../platform/chunks.ts';
 /**
  * The head of a part: its name, and its filename, which may be ''; null if it has no filename. `type` is in lower case.
  */
-export type PartHead = { name: string; filename: string | null; type: string };
+type PartHead = { name: string; filename: string | null; type: string };
 
 /** A part as it arrives: `content` is the rest of it, and is to be read before the next part is asked for. */
 export type Part = PartHead & { content: AsyncGenerator<Buffer, void> };

@@ -4,7 +4,7 @@ import type { Model } from '../../../config/model.ts';
 import { namesOf, withCategories } from '../../../events/service-events/categories.ts';
 import { createClock } from '../../../events/store/clock.ts';
 import { createIds } from '../../../events/store/ids.ts';
-import type { CopyRoom } from '../../../projections/past/snapshot-budget.ts';
+import type { SnapshotBudget } from '../../../projections/past/snapshot-budget.ts';
 import { openBlobStore } from '../../../storage/blob-store.ts';
 import type { App, RouteParts } from '../../app.ts';
 import { storeName } from '../../files/blobs/store.ts';
@@ -36,7 +36,7 @@ type OpenOptions = {
   /** Absent if the thread answers no requests, or nothing is counted. */
   metrics?: ThreadMetrics | null;
   /** The thread's budget for copies of tables; absent if it answers no requests. */
-  copyRoom?: CopyRoom;
+  snapshotBudget?: SnapshotBudget;
 } & Pick<
   App & RouteParts,
   | 'passwords'
@@ -75,7 +75,7 @@ function open(parts: Parts, options: OpenOptions): OpenApp {
     writing,
     openApi,
     metrics = null,
-    copyRoom,
+    snapshotBudget,
     following = null,
     model: declared,
     threadData,
@@ -87,7 +87,7 @@ function open(parts: Parts, options: OpenOptions): OpenApp {
   const documents = { contract: once(() => openApi('contract')), audit: once(() => openApi('audit')) };
   const logViews = openLogViews(parts, { model, threadData, notary: ports.notary });
   const blobs = parts.add(openBlobStore(threadData.blobs), ({ close }) => close());
-  const readTables = openReadTables(parts, { model, threadData, metrics, copyRoom });
+  const readTables = openReadTables(parts, { model, threadData, metrics, snapshotBudget });
   const inBackground = openBackground(parts, options.log);
   if (metrics) parts.add(metrics.watch(threadData.site ?? '', writing.waiting), (unwatch) => unwatch());
   return {

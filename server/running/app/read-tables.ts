@@ -1,6 +1,6 @@
 import type { Model } from '../../../config/model.ts';
 import { openPast } from '../../../projections/past/past.ts';
-import type { CopyRoom } from '../../../projections/past/snapshot-budget.ts';
+import type { SnapshotBudget } from '../../../projections/past/snapshot-budget.ts';
 import { snapshotLimits } from '../../../projections/past/snapshots.ts';
 import { registerFunctions } from '../../../projections/query/documents.ts';
 import { keepRows } from '../../../projections/query/kept-rows.ts';
@@ -40,11 +40,11 @@ type Options = {
   model: Model;
   threadData: ThreadData;
   metrics: ThreadMetrics | null;
-  copyRoom: CopyRoom | undefined;
+  snapshotBudget: SnapshotBudget | undefined;
 };
 
 /** Opens the read file, and what this thread keeps of it. */
-export function openReadTables(parts: Parts, { model, threadData, metrics, copyRoom }: Options): ReadTables {
+export function openReadTables(parts: Parts, { model, threadData, metrics, snapshotBudget }: Options): ReadTables {
   const { readFile, marks, cacheMiB, readSeconds, search = null } = threadData;
   const site = threadData.site ?? '';
   const db = parts.add(openDatabase(readFile, { readonly: true, cacheMiB: 64 }), (opened) => opened.close());
@@ -52,8 +52,8 @@ export function openReadTables(parts: Parts, { model, threadData, metrics, copyR
   const rows = keepRows(marks, { most: cacheMiB * 1024 * 1024, isApart: () => db.inTransaction });
   parts.add(rows, ({ close }) => close());
   const targets = openTargets({ db, model, keep: rows.of });
-  const past = parts.add(openPast(readFile, snapshotLimits, copyRoom), ({ close }) => close());
-  const { lane } = parts.add(joinLane(copyRoom), ({ leave }) => leave(readFile));
+  const past = parts.add(openPast(readFile, snapshotLimits, snapshotBudget), ({ close }) => close());
+  const { lane } = parts.add(joinLane(snapshotBudget), ({ leave }) => leave(readFile));
   const selectPosition = db.prepare('SELECT position FROM checkpoint').pluck();
   const selectState = db.prepare<[], TableState>(
     'SELECT position, (SELECT count FROM erasures) AS erasures FROM checkpoint',

@@ -8,7 +8,7 @@ import { globalStream } from '../../../events/facts/catalogue.ts';
 import { uniqueFields } from '../../../events/facts/claims.ts';
 import { openDocuments } from '../../../projections/query/documents.ts';
 import { type JoinField, oldestFirst, openJoin } from '../../../projections/query/joins.ts';
-import type { KeptOf } from '../../../projections/query/kept-rows.ts';
+import type { CollectionCaches } from '../../../projections/query/kept-rows.ts';
 import { interruptible } from '../../../projections/tables/interruption.ts';
 import { type Tables, tablesOf } from '../../../projections/tables/tables.ts';
 import { late, type Sqlite } from '../../../storage/sqlite.ts';
@@ -23,7 +23,7 @@ type Options = {
   db: Sqlite;
   model: Model;
   /** Gives the rows that the thread keeps of a collection or global, by the key of its tables. */
-  keep: (key: string) => KeptOf;
+  keep: (key: string) => CollectionCaches;
 };
 
 /** Prepares all collections and globals, once for each thread. */
@@ -56,7 +56,7 @@ export function openTargets({ db, model, keep }: Options): Targets {
   };
 }
 
-type TargetTables = { tables: Tables; kept: KeptOf };
+type TargetTables = { tables: Tables; kept: CollectionCaches };
 
 function openTarget<M extends Collection | Global>(db: Sqlite, model: M, { tables, kept }: TargetTables): Target<M> {
   const fields = dataFields(model.schema.fields);

@@ -3,7 +3,7 @@ import Boom from '@hapi/boom';
 import type { Logger } from 'pino';
 
 /** Passes the requests of another server to ours, which never listens. */
-export type Gate = {
+type Gate = {
   /**
    * Has a request answered; resolves when it is over.
    *

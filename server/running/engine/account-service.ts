@@ -43,7 +43,7 @@ export type AccountService = {
 };
 
 /** Another configuration; `begin` takes it over. */
-export type PreparedAccounts = { begin: () => void; drop: () => Promise<void> };
+type PreparedAccounts = { begin: () => void; drop: () => Promise<void> };
 
 type Options = {
   directory: Directory;

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import { newSeats, openRoom } from '../../../projections/past/snapshot-budget.ts';
+import { newCopyMemory, openBudget } from '../../../projections/past/snapshot-budget.ts';
 import type { SlotCounts } from '../../callers/answer-slots.ts';
 import type { BlobGuard } from '../../files/blobs/guard.ts';
 import { type Made, openDocumentCache } from '../../openapi/cache.ts';
@@ -56,7 +56,7 @@ type Options = {
 /**
  * The budget of the main thread for copies of tables, for all engines: it makes none if other threads answer requests.
  */
-const copyRoom = openRoom({ seats: newSeats(2), own: 0 });
+const snapshotBudget = openBudget({ memory: newCopyMemory(2), own: 0 });
 
 /** The queue of this process, for all engines. */
 const bulkQueue = createBulkQueue();
@@ -107,7 +107,7 @@ export function openEngineClient(options: Options): EngineClient {
         reload,
         log,
         metrics,
-        copyRoom,
+        snapshotBudget,
         following: threadData.reads && callsThrough<Following>(writer.follow()),
       });
       return {

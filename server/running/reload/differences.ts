@@ -3,7 +3,7 @@ import type { Collection, Field, Global, Model, RuleWords } from '../../../confi
 import { partsOf } from '../../../config/nesting.ts';
 
 /** The differences of two configurations, by their paths: `collections.posts.access.read was changed`. */
-export type Differences = {
+type Differences = {
   /** The differences that change read tables, claims or accounts. */
   stored: string[];
   all: string[];

@@ -24,7 +24,7 @@ import { metricsRoute } from '../metrics/routes.ts';
 import { logRequests } from '../request-log.ts';
 
 /** Answers requests that belong to no site. */
-export type Common = {
+type Common = {
   server: Server;
   /** Marks a request as refused. It is passed on to the server right after. */
   refuse: (request: IncomingMessage, refusal: DomainError) => void;

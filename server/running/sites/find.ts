@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isObject } from '../../../config/schema.ts';
 
 /** The parts of a request that name its site. */
-export type Asked = Pick<IncomingMessage, 'url' | 'headers'>;
+type Asked = Pick<IncomingMessage, 'url' | 'headers'>;
 
 /**
  * Paths of links that browsers follow without our headers: pictures in pages, pages that mails link to, the admin

@@ -14,7 +14,7 @@ import type { SitesInput, SitesOrder } from '../threads/sites-thread.ts';
 import { createSite, type Site } from './site.ts';
 
 /** A process that serves several sites, seen from the main thread. */
-export type SitesService = {
+type SitesService = {
   /** Resolves when each site answers, or is known not to; rejects when none does. */
   ready: Promise<{ address: string; sites: readonly Site[] }>;
   setState: (phase: Phase) => void;

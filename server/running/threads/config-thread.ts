@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { lookAtReload, type ReloadOutlook } from '../../../projections/start/dry-start.ts';
+import { checkReload, type ReloadFindings } from '../../../projections/start/dry-start.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import { loadConfiguration } from '../../settings/configuration.ts';
 import { recordedSources, type Sources } from '../../settings/modules.ts';
@@ -10,7 +10,7 @@ import { recordedSources, type Sources } from '../../settings/modules.ts';
 export type CheckInput = { config: string; directory: string };
 
 /** The result of the check; `sources` are the modules that were read, also for a wrong configuration. */
-export type CheckResult = { sources: Sources } & (({ problem: null } & ReloadOutlook) | { problem: string });
+export type CheckResult = { sources: Sources } & (({ problem: null } & ReloadFindings) | { problem: string });
 
 const { config, directory }: CheckInput = workerData;
 (parentPort as MessagePort).postMessage(await check());
@@ -20,7 +20,7 @@ async function check(): Promise<CheckResult> {
   try {
     const { model, sources } = await loadConfiguration(config);
     const { schema, rules } = model;
-    return { problem: null, sources, ...lookAtReload(directory, { schema, rules }) };
+    return { problem: null, sources, ...checkReload(directory, { schema, rules }) };
   } catch (error) {
     return { problem: messageOf(error), sources: recordedSources() };
   }

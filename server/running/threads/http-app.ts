@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { CopyRoom } from '../../../projections/past/snapshot-budget.ts';
+import type { SnapshotBudget } from '../../../projections/past/snapshot-budget.ts';
 import { callsThrough } from '../../platform/calls.ts';
 import { gatherLines, type Log, type LogSink } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
@@ -51,11 +51,11 @@ type ThreadApp = {
   ports: Ports;
   log: Log;
   metrics: ThreadMetrics | null;
-  copyRoom: CopyRoom;
+  snapshotBudget: SnapshotBudget;
 };
 
 /** Opens a service in a thread that answers its requests. */
-export function openThreadApp({ loaded, threadData, ports, log, metrics, copyRoom }: ThreadApp) {
+export function openThreadApp({ loaded, threadData, ports, log, metrics, snapshotBudget }: ThreadApp) {
   const {
     writer,
     keys,
@@ -85,7 +85,7 @@ export function openThreadApp({ loaded, threadData, ports, log, metrics, copyRoo
     missingIndexes: callsThrough<MissingIndexes>(missingIndexes),
     log,
     metrics,
-    copyRoom,
+    snapshotBudget,
     openApi: callsThrough<Describing>(openApi).describe,
     reload: callsThrough<Reloading>(reloading).reload,
     following: following ? callsThrough<Following>(following) : null,

@@ -1,5 +1,5 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
-import { openRoom } from '../../../projections/past/snapshot-budget.ts';
+import { openBudget } from '../../../projections/past/snapshot-budget.ts';
 import type { Address } from '../../http/listener.ts';
 import { beat, showPulse } from '../../http/pulse.ts';
 import { createLog } from '../../platform/logging.ts';
@@ -42,7 +42,7 @@ showPulse(pulse);
 giveBackAtRest();
 const sink = threadSink();
 const metrics = countHere(connection);
-const copyRoom = openRoom(seat);
+const snapshotBudget = openBudget(seat);
 const loaded = await loadKept(config, sources);
 const handler = createHandler(createLog(logLevel, sink));
 
@@ -64,7 +64,7 @@ async function prepare(order: Prepare): Promise<void> {
 
 function open({ model }: Pick<Loaded, 'model'>, { threadData, ports }: Opening): OpenApp {
   const log = createLog(logLevel, sink, threadData.site);
-  const app = openThreadApp({ loaded: { model }, threadData, ports, log, metrics, copyRoom });
+  const app = openThreadApp({ loaded: { model }, threadData, ports, log, metrics, snapshotBudget });
   return {
     ...app,
     async close() {

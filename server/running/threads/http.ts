@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Logger } from 'pino';
-import { newSeats } from '../../../projections/past/snapshot-budget.ts';
+import { newCopyMemory } from '../../../projections/past/snapshot-budget.ts';
 import type { Address } from '../../http/listener.ts';
 import { notedIn } from '../../http/pulse.ts';
 import { StartError } from '../../writer/writer.ts';
@@ -62,7 +62,7 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   const { count, log, metrics, onFailure, patience = usualPatience } = options;
   let { input } = options;
   // The long-read thread of each has one as well.
-  const seats = newSeats(2 * count);
+  const seats = newCopyMemory(2 * count);
   const threads = new Set<Thread>();
   const briefed = new Set<Thread>();
   const stuck = new WeakSet<Thread>();
@@ -74,7 +74,7 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   function start(): Thread {
     const taken = new Set([...threads].map(({ seat }) => seat.own));
     const own = Array.from({ length: count }, (_, index) => index).find((index) => !taken.has(index)) ?? 0;
-    const thread = openThread({ ...options, input, seat: { seats, own } });
+    const thread = openThread({ ...options, input, seat: { memory: seats, own } });
     threads.add(thread);
     thread.ended.then((error) => {
       briefed.delete(thread);

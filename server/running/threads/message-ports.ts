@@ -7,7 +7,7 @@ import type { AnswerSlots, Notary, Pins } from '../../ports.ts';
 import { StartError } from '../../writer/writer.ts';
 
 /** The reply to an order; `failure` is null on success. */
-export type Done = { failure: string | null };
+type Done = { failure: string | null };
 
 /**
  * A port for one reply of a thread. `done` rejects with a StartError on a failure; it resolves also if the thread ends

@@ -1,5 +1,5 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
-import { openRoom } from '../../../projections/past/snapshot-budget.ts';
+import { openBudget } from '../../../projections/past/snapshot-budget.ts';
 import { createBacklog } from '../../http/backlog.ts';
 import { type Address, listen as listenOn } from '../../http/listener.ts';
 import { beat, showPulse } from '../../http/pulse.ts';
@@ -58,7 +58,7 @@ giveBackAtRest();
 const stopMilliseconds = 10_000;
 const sink = threadSink();
 const metrics = countHere(connection);
-const copyRoom = openRoom(seat);
+const snapshotBudget = openBudget(seat);
 /** The metrics of sites have no route: it belongs to the process. */
 const metricsOfSites = metrics && { ...metrics, tokenHash: null };
 const log = createLog(logLevel, sink);
@@ -110,7 +110,7 @@ async function open({ site, config, sources, threadData, ports }: Open): Promise
     ports,
     log: createLog(logLevel, sink, site),
     metrics: metricsOfSites,
-    copyRoom,
+    snapshotBudget,
   });
   closing.set(site, app.close);
   front?.open(site, await openServer(app, backlog), loaded.model.cors);

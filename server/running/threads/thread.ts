@@ -1,5 +1,5 @@
 import type { MessagePort, Worker } from 'node:worker_threads';
-import type { Seat } from '../../../projections/past/snapshot-budget.ts';
+import type { CopyMemorySlot } from '../../../projections/past/snapshot-budget.ts';
 import { createPulse, type Pulse } from '../../http/pulse.ts';
 import type { LogSink } from '../../platform/logging.ts';
 import { startThread } from '../../platform/threads.ts';
@@ -16,7 +16,7 @@ const stopMilliseconds = 14_000;
 export type Order = { message: object; ports: readonly MessagePort[] };
 
 /** The start data of each thread, beside the data of its module. */
-export type ThreadInput = { pulse: Pulse; metrics: MetricsConnection | null; seat: Seat };
+export type ThreadInput = { pulse: Pulse; metrics: MetricsConnection | null; seat: CopyMemorySlot };
 
 /** The port to the metrics, and the hash of the token of their route. */
 export type MetricsConnection = { port: MessagePort; tokenHash: Uint8Array | null };
@@ -28,7 +28,7 @@ export type ThreadOptions = {
   input: object;
   sink: LogSink;
   metrics: Metrics | null;
-  seat: Seat;
+  seat: CopyMemorySlot;
 };
 
 /** Sends an order to a thread. */
@@ -54,7 +54,7 @@ export type Thread = {
   pulse: Pulse;
   idle: () => number;
   ask: () => void;
-  seat: Seat;
+  seat: CopyMemorySlot;
   listening: Promise<number>;
   isListening: () => boolean;
   /** Resolves with the reason when the thread has ended. */

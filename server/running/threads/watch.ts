@@ -2,7 +2,7 @@ import { beatsOf, type Pulse } from '../../http/pulse.ts';
 import { every } from '../../platform/ticks.ts';
 
 /** A thread that is watched. */
-export type Watched = {
+type Watched = {
   pulse: Pulse;
   /** How many milliseconds the thread has been idle in all, until now. */
   idle: () => number;

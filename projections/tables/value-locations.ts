@@ -1,26 +1,28 @@
 import { jsonPath, type Tables } from './tables.ts';
 
 /**
- * The type that a value is compared as. `list` is a list of texts; `json` is anything that can only be there or not.
+ * The type as which a value is compared. `list` is a list of texts; `json` is any value that can only be present or
+ * absent.
  */
 export type ValueKind = 'text' | 'number' | 'boolean' | 'list' | 'json';
 
-/** Where values are found: in a table's row, or in JSON. `path` leads into the row's document or the JSON. */
-export type Place = { expression: string; path: readonly string[]; row: Row | null };
+/** The location of a value: in a row of a table, or in JSON. `path` leads into the row's document or the JSON. */
+export type ValueLocation = { expression: string; path: readonly string[]; row: TableRow | null };
 
 /**
- * A table's row, which stands under `alias`. `onlyIndex` names the only path whose index SQLite may use to find it; ''
- * is that of none.
+ * A row of a table, under `alias`. `onlyIndex` names the only path whose index SQLite may use to find the row; ''
+ * allows no index.
  */
-export type Row = { tables: Tables; alias: string; onlyIndex?: string | null };
+export type TableRow = { tables: Tables; alias: string; onlyIndex?: string | null };
 
-/** The document of a row. */
-export function rowOf(row: Row): Place {
+/** The location of a row's document. */
+export function rowOf(row: TableRow): ValueLocation {
   return { expression: inTexts(row.tables, row.alias, 'doc'), path: [], row };
 }
 
 /**
- * The text of a row's document. As of a position it may be live still; past texts come first, for they never change.
+ * The text of a row's document. In tables as of a position the version may still be live; past texts come first, for
+ * they never change.
  */
 export function inTexts({ texts, pastTexts, isPast = false }: Tables, alias: string, column: string): string {
   const live = `SELECT ${column} FROM ${texts} WHERE key = ${alias}.key`;
@@ -28,7 +30,7 @@ export function inTexts({ texts, pastTexts, isPast = false }: Tables, alias: str
   return `(SELECT ${column} FROM ${pastTexts} WHERE valid_from = ${alias}.valid_from UNION ALL ${live} LIMIT 1)`;
 }
 
-/** The server's own fields, and the columns that keep them. */
+/** The fields that the server sets, and their columns. */
 const ownColumns = new Map([
   ['id', 'id'],
   ['createdAt', 'created_at'],
@@ -36,13 +38,13 @@ const ownColumns = new Map([
 ]);
 
 /**
- * The SQL expressions of a single value: as it is, folded, and as it is sorted by. `key` is a column of the folded text
- * that has an index.
+ * The SQL expressions of a single value: as it is, folded, and as it is sorted. `key` is an indexed column with the
+ * folded text.
  */
-export type Value = { text: string; folded: string; sorted: string; key: string | null };
+export type ValueSql = { text: string; folded: string; sorted: string; key: string | null };
 
-/** A single value: by its column where it has one. */
-export function valueAt({ expression, path, row }: Place, kind: ValueKind): Value {
+/** A single value; by its column if it has one. */
+export function valueAt({ expression, path, row }: ValueLocation, kind: ValueKind): ValueSql {
   if (row) {
     const own = ownColumns.get(path.join('.'));
     if (own) return ofColumn(columnOf(row, own, path.join('.')), false);
@@ -57,8 +59,8 @@ export function valueAt({ expression, path, row }: Place, kind: ValueKind): Valu
   return computed(ofKind(kind, `${expression}, '${jsonPath(path)}'`), kind);
 }
 
-/** Whether the value at a place is in a column of its own, and not in the text of the document. */
-export function isInColumn({ path, row }: Place): boolean {
+/** Whether the value at a location has its own column, beside the text of the document. */
+export function isInColumn({ path, row }: ValueLocation): boolean {
   const name = path.join('.');
   return (
     row !== null &&
@@ -66,31 +68,32 @@ export function isInColumn({ path, row }: Place): boolean {
   );
 }
 
-/** With a plus sign before it, a column is an expression like any other, which no index serves. */
-export function columnOf({ alias, onlyIndex = null }: Row, name: string, path: string): string {
+/** A column. With a plus sign before it, it is an expression that no index serves. */
+export function columnOf({ alias, onlyIndex = null }: TableRow, name: string, path: string): string {
   return `${onlyIndex === null || onlyIndex === path ? '' : '+'}${alias}.${name}`;
 }
 
-function ofColumn(text: string, hasCase: boolean): Value {
+function ofColumn(text: string, hasCase: boolean): ValueSql {
   const folded = foldedIn(text);
   return { text, folded, sorted: hasCase ? folded : text, key: null };
 }
 
 /**
- * Most texts are ASCII, which SQLite folds itself; of others, and where a NUL ends what `length` counts, it calls us.
+ * The folded text. SQLite folds ASCII itself, and most texts are ASCII; for others, and for texts with a NUL, at which
+ * `length` ends, it calls our function.
  */
 export function foldedIn(text: string): string {
   return `CASE WHEN octet_length(${text}) > length(${text}) THEN fold(${text}) ELSE upper(${text}) END`;
 }
 
-/** Reading JSON costs more than calling us: the value is named once. */
-function computed(text: string, kind: ValueKind): Value {
+/** A value from JSON. Reading JSON costs more than calling our function, so the value occurs once. */
+function computed(text: string, kind: ValueKind): ValueSql {
   const folded = `fold(${text})`;
   return { text, folded, sorted: kind === 'text' ? folded : text, key: null };
 }
 
 /**
- * The value in JSON at a place, as a column would keep it: NULL when it is of another type than the field is by now.
+ * The value in JSON at a location, as a column would keep it: NULL if its type is not the present type of the field.
  */
 function ofKind(kind: ValueKind, place: string): string {
   const type = `json_type(${place})`;
@@ -100,6 +103,6 @@ function ofKind(kind: ValueKind, place: string): string {
 }
 
 /** The table of the items of a list in JSON. */
-export function eachOf({ expression, path }: Place): string {
+export function eachOf({ expression, path }: ValueLocation): string {
   return `json_each(${expression}, '${jsonPath(path)}')`;
 }

@@ -84,22 +84,27 @@ type Machine = {
   next: (state: State, point: number, checks: number) => State;
 };
 
-/** @param beginsAnywhere whether it may begin at each place, or at the first one only. */
-function machineOf({ steps, start, tests }: Program, beginsAnywhere: boolean): Machine {
-  const states = new Map<string, State>();
-  const firsts = new Map<number, State>();
-  const taken = new Map<number, Uint8Array>();
-  let transitions = 0;
-  let weight = 0;
-  let weightOfTaken = 0;
-  let unkept = 0;
-  // One set of steps is made at a time, in arrays that are there: a new set for each character costs more than the
-  // steps do.
+type Stepping = {
+  /** The steps at the beginning, as a state that passes. */
+  begin: (checks: number) => State;
+  /** The steps after a state when a character is read, as a state that passes. */
+  after: (state: State, point: number, checks: number) => State;
+  /** The one state that passes: the same object each time, with other contents. */
+  passing: State;
+};
+
+/**
+ * Follows the steps of a program, one character at a time. One set of steps is made at a time, in arrays that are there: a
+ * new set for each character costs more than the steps do.
+ *
+ * @param beginsAnywhere whether the program may begin at each place, or at the first one only.
+ */
+function steppingOf({ steps, start, tests }: Program, beginsAnywhere: boolean): Stepping {
+  const takenBy = testsPassed(tests);
   const marks = new Uint8Array(steps.length);
   const waiting = new Uint16Array(steps.length);
   const passing: State = { reads: new Uint16Array(steps.length), count: 0, isEnd: false, nexts: new Map() };
   const found = passing.reads;
-  const bits = new Uint16Array(Math.ceil(steps.length / 16) + 1);
   // As arrays of numbers they are read several times as fast as from objects of four kinds.
   const kindOf = Uint8Array.from(steps, ({ kind }) => kindNumbers[kind]);
   const nextOf = Uint16Array.from(steps, (step) => ('next' in step ? step.next : 0));
@@ -141,6 +146,55 @@ function machineOf({ steps, start, tests }: Program, beginsAnywhere: boolean): M
     return passing;
   }
 
+  /** All that comes after a state when a character is read; see {@link reached}. */
+  function after({ reads, count }: State, point: number, checks: number): State {
+    const passed = takenBy(point);
+    marks.fill(0);
+    let waits = beginsAnywhere ? reach(start, 0) : 0;
+    for (let at = 0; at < count; at += 1) {
+      const index = reads[at] as number;
+      if (passed[askOf[index] as number] === 1) waits = reach(nextOf[index] as number, waits);
+    }
+    return reached(waits, checks);
+  }
+
+  function begin(checks: number): State {
+    marks.fill(0);
+    return reached(reach(start, 0), checks);
+  }
+
+  return { begin, after, passing };
+}
+
+/** Tells which of some tests a character passes: 1 for each. What was found out is kept, up to a weight. */
+function testsPassed(tests: Program['tests']): (point: number) => Uint8Array {
+  const taken = new Map<number, Uint8Array>();
+  let weight = 0;
+  return (point) => {
+    const known = taken.get(point);
+    if (known) return known;
+    const character = String.fromCodePoint(point);
+    const passed = Uint8Array.from(tests, (test) => Number(test.test(character)));
+    weight += passed.length;
+    if (weight > maxWeight) {
+      taken.clear();
+      weight = passed.length;
+    }
+    taken.set(point, passed);
+    return passed;
+  };
+}
+
+/** Keeps the states of a program, and what follows on each. */
+function machineOf(program: Program, beginsAnywhere: boolean): Machine {
+  const { begin, after, passing } = steppingOf(program, beginsAnywhere);
+  const states = new Map<string, State>();
+  const firsts = new Map<number, State>();
+  const bits = new Uint16Array(Math.ceil(program.steps.length / 16) + 1);
+  let transitions = 0;
+  let weight = 0;
+  let unkept = 0;
+
   /** The threads reached, as a state that lasts. */
   function kept({ reads, count, isEnd }: State): State {
     bits.fill(0);
@@ -158,33 +212,6 @@ function machineOf({ steps, start, tests }: Program, beginsAnywhere: boolean): M
     return state;
   }
 
-  /** Which tests a character passes: 1 for each. */
-  function takenBy(point: number): Uint8Array {
-    const known = taken.get(point);
-    if (known) return known;
-    const character = String.fromCodePoint(point);
-    const passed = Uint8Array.from(tests, (test) => Number(test.test(character)));
-    weightOfTaken += passed.length;
-    if (weightOfTaken > maxWeight) {
-      taken.clear();
-      weightOfTaken = passed.length;
-    }
-    taken.set(point, passed);
-    return passed;
-  }
-
-  /** All that comes after a state when a character is read; see {@link reached}. */
-  function after({ reads, count }: State, point: number, checks: number): State {
-    const passed = takenBy(point);
-    marks.fill(0);
-    let waits = beginsAnywhere ? reach(start, 0) : 0;
-    for (let at = 0; at < count; at += 1) {
-      const index = reads[at] as number;
-      if (passed[askOf[index] as number] === 1) waits = reach(nextOf[index] as number, waits);
-    }
-    return reached(waits, checks);
-  }
-
   function forget(): void {
     for (const { nexts } of states.values()) nexts.clear();
     states.clear();
@@ -196,8 +223,7 @@ function machineOf({ steps, start, tests }: Program, beginsAnywhere: boolean): M
     first(checks) {
       const known = firsts.get(checks);
       if (known) return known;
-      marks.fill(0);
-      const state = kept(reached(reach(start, 0), checks));
+      const state = kept(begin(checks));
       firsts.set(checks, state);
       return state;
     },

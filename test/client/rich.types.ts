@@ -594,10 +594,7 @@ export interface PostCreate2Types {
   joins: Record<never, never>;
 }
 
-/**
- * The global `site`; with a depth, documents stand in the place of ids. A field without a default is null before it is
- * written.
- */
+/** The global `site`; with a depth, documents stand in the place of ids. A field without a default is null before it is written. */
 export interface Site<Depth extends number = 0> {
   createdAt: string | null;
   updatedAt: string | null;

@@ -120,5 +120,5 @@ function nameOf(target: Target, { names }: Context): string {
 }
 
 function atDepth(fields: readonly Field[]): string {
-  return followsDepth(fields) ? '; with a depth, documents stand in the place of ids' : '';
+  return followsDepth(fields) ? '; with a depth, documents replace ids' : '';
 }

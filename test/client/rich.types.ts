@@ -15,7 +15,7 @@ export type Annals = {
   };
 };
 
-/** A document of `posts`; with a depth, documents stand in the place of ids. */
+/** A document of `posts`; with a depth, documents replace ids. */
 export interface Post<Depth extends number = 0> {
   id: string;
   createdAt: string;
@@ -308,7 +308,7 @@ export interface PostTypes {
   joins: Record<never, never>;
 }
 
-/** A document of `authors`; with a depth, documents stand in the place of ids. */
+/** A document of `authors`; with a depth, documents replace ids. */
 export interface Author<Depth extends number = 0, JoinDepth extends number = Depth> {
   id: string;
   createdAt: string;
@@ -369,7 +369,7 @@ export interface AuthorTypes {
   };
 }
 
-/** A document of `pictures`; with a depth, documents stand in the place of ids. */
+/** A document of `pictures`; with a depth, documents replace ids. */
 export interface Pictures<Depth extends number = 0> {
   id: string;
   createdAt: string;
@@ -465,7 +465,7 @@ export interface PicturesTypes {
   joins: Record<never, never>;
 }
 
-/** A document of `members`; with a depth, documents stand in the place of ids. */
+/** A document of `members`; with a depth, documents replace ids. */
 export interface Members<Depth extends number = 0> {
   id: string;
   createdAt: string;
@@ -594,7 +594,7 @@ export interface PostCreate2Types {
   joins: Record<never, never>;
 }
 
-/** The global `site`; with a depth, documents stand in the place of ids. A field without a default is null before it is written. */
+/** The global `site`; with a depth, documents replace ids. A field without a default is null before it is written. */
 export interface Site<Depth extends number = 0> {
   createdAt: string | null;
   updatedAt: string | null;

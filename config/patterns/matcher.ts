@@ -94,8 +94,8 @@ type Stepping = {
 };
 
 /**
- * Follows the steps of a program, one character at a time. One set of steps is made at a time, in arrays that are there: a
- * new set for each character costs more than the steps do.
+ * Follows the steps of a program, one character at a time. One set of steps is made at a time, in arrays that are
+ * there: a new set for each character costs more than the steps do.
  *
  * @param beginsAnywhere whether the program may begin at each place, or at the first one only.
  */
@@ -166,7 +166,7 @@ function steppingOf({ steps, start, tests }: Program, beginsAnywhere: boolean): 
   return { begin, after, passing };
 }
 
-/** Tells which of some tests a character passes: 1 for each. What was found out is kept, up to a weight. */
+/** Tells which of some tests a character passes: 1 for each. The answers are kept, up to a weight. */
 function testsPassed(tests: Program['tests']): (point: number) => Uint8Array {
   const taken = new Map<number, Uint8Array>();
   let weight = 0;

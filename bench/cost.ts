@@ -54,7 +54,10 @@ export async function startSides(folder: string, checkout: string | null): Promi
   return { floor: bare, services, stop };
 }
 
-/** Starts a service with all in one thread. @param flags for Node. @returns `send`: so many requests of a kind. */
+/**
+ * Starts a service with all in one thread. @param flags for Node. @returns `send` sends a number of requests of one
+ * kind.
+ */
 export async function startAnnalsFor(folder: string, flags: readonly string[]) {
   const { data, ids, authors } = prepare(join(folder, 'alone'));
   const server = await startAnnals(data, join(folder, 'profiled'), { threads: 0, flags });

@@ -19,7 +19,8 @@ type Live = { id: string; slug: string; version: number };
 
 const batch = 1000;
 /**
- * From so many events on, the read tables are built from the whole log at the end, which is faster than event by event.
+ * From this number of events on, the read tables are built from the whole log at the end, which is faster than event by
+ * event.
  */
 const many = 200_000;
 

@@ -23,7 +23,9 @@ const guarded: readonly Measured[] = ['R1', 'R2', 'R8', 'W1'];
 const cycles = 10;
 const profiled = 4000;
 
-/** A step is more than so many times the kept figure; without a commit to compare with, more, since machines differ. */
+/**
+ * A step is more than this multiple of the kept figure; without a commit to compare with, more, since machines differ.
+ */
 const step = { compared: 1.1, alone: 1.25 };
 /** Ratios whose middle half spreads by more than this share tell nothing. */
 const widest = 0.35;
@@ -63,7 +65,7 @@ export async function guard(folder: string, base: string | null): Promise<boolea
   return false;
 }
 
-/** @param most so many times the kept figure is no step yet. */
+/** @param most the multiple of the kept figure up to which it is not a step. */
 async function isSuspect(name: Measured, { kept, most }: { kept: Kept; most: number }, sides: Sides): Promise<boolean> {
   for (let count = 0; count < measurements; count += 1) {
     const [bare = [], ...taken] = await measure(name, sides, cycles);

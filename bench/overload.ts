@@ -68,7 +68,7 @@ function worst(rows: readonly (readonly (string | number)[])[], column: number):
   return Math.max(...rows.map((row) => Number(row[column])));
 }
 
-/** Creates over so many connections for so long; the first second of it, in which they connect, is left out. */
+/** Creates over a number of connections for a time; the first second, in which they connect, is left out. */
 async function write(server: Server, bodies: readonly object[], plan: { count: number; seconds: number }) {
   const agent = new Agent({ keepAlive: true, maxSockets: plan.count });
   const answers: Answer[] = [];

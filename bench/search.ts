@@ -38,7 +38,7 @@ const bodies = {
 
 const random = createRandom(5);
 
-/** Random words, so many characters of them. */
+/** Random words of a given length in characters. */
 function words(length: number): string {
   let text = '@@N@@';
   while (text.length < length) text += ` ${Math.floor(random() * 2e9).toString(36)}`;

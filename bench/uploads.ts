@@ -103,7 +103,7 @@ async function uploadsPerSecond(server: Server, seconds: number): Promise<number
   return count / seconds;
 }
 
-/** Sends a file of so many bytes, its first ones as given, so that it is another one each time. */
+/** Sends a file of a given size. Its first bytes are given too, so that each file is another one. */
 async function upload({ url }: Server, size: number, first = randomBytes(16)): Promise<{ id: string; url: string }> {
   const head = Buffer.from(
     '--frontier\r\ncontent-disposition: form-data; name="alt"\r\n\r\nbench\r\n' +

@@ -13,8 +13,8 @@ import { compileShape, compileShapeValue } from './shape.ts';
 const assigned = ['id', 'createdAt', 'updatedAt'] as const;
 
 /**
- * Beyond so many values, or members of one object, only the first wrong one is told: to list all would cost more than
- * to take it.
+ * Beyond this number of values, or members of one object, only the first wrong one is told: to list all would cost more
+ * than to take it.
  */
 const maxValues = 20_000;
 const maxMembers = 1000;

@@ -28,7 +28,7 @@ export type LoginCheck =
   | { kind: 'right' }
   /** `lockedUntil`, in milliseconds since the epoch, is set by the failure that locks the account, else null. */
   | { kind: 'wrong'; lockedUntil: number | null }
-  /** The account is locked for so many seconds. */
+  /** The account is locked for this number of seconds. */
   | { kind: 'locked'; seconds: number }
   /** The queue is full: the caller may retry after `seconds`. */
   | { kind: 'busy'; seconds: number };

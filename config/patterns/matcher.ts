@@ -10,7 +10,7 @@ const kindNumbers = { read: 0, check: 1, split: 2, end: 3 } as const;
 const maxTransitions = 5000;
 /** Of what is kept, in numbers: a state of many steps weighs as much as many of few. */
 const maxWeight = 200_000;
-/** Where that is too little, so many characters are read without keeping anything: a text goes on as it was written. */
+/** If that is too little, this number of characters is read without keeping anything. */
 const pause = 20_000;
 const codePoints = 0x110000;
 

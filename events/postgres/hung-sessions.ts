@@ -17,7 +17,7 @@ export function endHung(log: number): Statement {
   };
 }
 
-/** The statement that lets the client of the open transaction be silent for so many milliseconds. */
+/** The statement that lets the client of the open transaction be silent for a number of milliseconds. */
 export function holding(milliseconds: number): Statement {
   return {
     text: `SELECT set_config('idle_in_transaction_session_timeout', $1, true), set_config('application_name', $2, true)`,

@@ -14,7 +14,7 @@ export function openTraces(db: Sqlite) {
   // An earlier process may have left some.
   let hasTraces = true;
   return {
-    /** Notes a deletion of so many rows. */
+    /** Notes a deletion, by the number of its rows. */
     note(rows: number): void {
       if (rows > 0) hasTraces = true;
     },

@@ -18,7 +18,7 @@ type Options = {
 
 /** The result of counting an attempt. */
 export type CountResult =
-  /** It was not counted: the account is locked for so many seconds. */
+  /** The attempt was not counted: the account is locked for this number of seconds. */
   | { kind: 'locked'; seconds: number }
   /** It was counted; `lockedUntil` is the end of the lock, if it locks the account, else null. */
   | { kind: 'counted'; lockedUntil: number | null };

@@ -25,7 +25,7 @@ import { type ShownSchemas, showFields, showSchemas } from './schema-answers.ts'
 
 /**
  * The fields of the collections and globals (contract, section 4.5), with the rights of the caller. With `asOf` the
- * schemas are those of then, and the rights those of today.
+ * schemas are as of that moment, and the rights those of today.
  */
 export function schemas(server: Server, app: App): void {
   const { model } = app;

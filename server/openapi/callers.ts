@@ -6,7 +6,7 @@ import { type Answers, json, refusals, refusalsForNow } from './responses.ts';
 
 /** The callers that a route admits. */
 export type Caller =
-  /** Everybody's: no credential is looked at. `isCounted`: only so many in a minute. */
+  /** For everybody: no credential is looked at. `isCounted`: calls per minute are bounded. */
   | { kind: 'anybody'; isCounted?: true }
   /** Those that a rule of the configuration admits, or the default rule. */
   | { kind: 'admitted'; target: Collection | Global; right: Right }

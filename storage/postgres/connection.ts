@@ -105,7 +105,7 @@ export function hostName(host: Host | undefined): string {
   return host ? `${host.host}:${host.port}` : '';
 }
 
-/** A server to connect to, within so many milliseconds. */
+/** A server to connect to, and the milliseconds within which. */
 type Target = { driver: Driver; address: PostgresAddress; host: Host; within: number };
 
 async function connectToPrimary(target: Target): Promise<{ connection: Connection; warning: string | null }> {

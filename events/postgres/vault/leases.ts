@@ -3,7 +3,7 @@ import { serverTime, type VaultRows } from './rows.ts';
 /** The leases by which one node alone does something, and the jobs that are done once. The server's clock counts. */
 export type LeaseRows = {
   /**
-   * Takes a lease for so many milliseconds, or renews it.
+   * Takes a lease for a number of milliseconds, or renews it.
    *
    * @returns how often it has had another holder; null if another node holds it.
    */

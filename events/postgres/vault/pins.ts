@@ -2,12 +2,14 @@ import { lockOf, serverTime, type VaultRows } from './rows.ts';
 
 /** The files that no node may remove now, and those that are being removed. The server's clock counts. */
 export type PinRows = {
-  /** Pins a file for so many milliseconds, unless it is being removed, or it is in doubt whether it was. */
+  /** Pins a file for a number of milliseconds, unless it is being removed or may have been removed. */
   pin: (sha256: string, holder: string, milliseconds: number) => Promise<'pinned' | 'removing' | 'doubtful'>;
-  /** Has pins last for so many milliseconds from now. */
+  /** Makes pins last for a number of milliseconds from now. */
   renew: (holders: readonly string[], milliseconds: number) => Promise<void>;
   unpin: (holders: readonly string[]) => Promise<void>;
-  /** Begins a removal: no node can pin the file for so many milliseconds. False if it is pinned or being removed. */
+  /**
+   * Begins a removal: no node can pin the file for a number of milliseconds. False if it is pinned or being removed.
+   */
   withhold: (sha256: string, holder: string, milliseconds: number) => Promise<boolean>;
   /** Ends a removal; with `doubtMilliseconds` only after that time, since the store may still carry it out. */
   settle: (sha256: string, holder: string, doubtMilliseconds: number | null) => Promise<void>;

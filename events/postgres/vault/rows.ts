@@ -29,7 +29,7 @@ export type VaultRows = {
 /** The clock of the server, in milliseconds since the epoch. */
 export const serverTime = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
-/** After so many milliseconds a call is refused. */
+/** The milliseconds after which a call is refused. */
 export const usualPatience = 5000;
 
 /** The least time of a transaction, in milliseconds: a call that still waits with less than this left is refused. */

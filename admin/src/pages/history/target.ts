@@ -31,7 +31,7 @@ async function readPage(target: Target, paging: Paging) {
 /** How many of the newest versions are wanted, and up to which one; null: to the last. */
 type Wanted = { count: number; upTo: number | null };
 
-/** Reads the newest versions, at least as many as are wanted where there are so many. */
+/** Reads the newest versions: at least the wanted number, or all. */
 export async function readHistory(target: Target, { count, upTo }: Wanted, signal: AbortSignal): Promise<History> {
   const { state: today } = await readPage(target, { signal, limit: 1 });
   const state = { ...today, version: Math.min(today.version, upTo ?? today.version) };

@@ -135,7 +135,12 @@ describe('The package that npm makes', () => {
   it('holds what it is made of, and nothing of tests, benchmarks and the example', () => {
     const rest = packed.files
       .map(({ path }) => path)
-      .filter((path) => !/^dist\/(.+\.js|app\/[\w-]+\.[cm]js)$|^docs\/([\w-]+\.md|images\/[\w-]+\.png)$/.test(path));
+      .filter(
+        (path) =>
+          !/^dist\/(.+\.js|app\/[\w-]+\.[cm]js)$|^docs\/((?:decisions\/)?[\w-]+\.md|images\/[\w-]+\.png|architecture\.svg)$/.test(
+            path,
+          ),
+      );
     const many = /^dist\/(.+\.d\.ts|vendor\/[\w-]+\/prebuilds\/.+\.node|admin\/assets\/[\w-]+\.(css|svg))$/;
     const few = rest.filter((path) => !many.test(path));
     assert.deepEqual(few.sort(), [
@@ -148,9 +153,9 @@ describe('The package that npm makes', () => {
       'dist/admin/licences.json',
       'dist/annals.cdx.json',
       'dist/app/build.json',
+      'dist/cli/annals-types.txt',
       'dist/server/accounts/pages/account.css',
       'dist/server/accounts/pages/index.html',
-      'dist/cli/annals-types.txt',
       'dist/server/openapi/docs/docs.css',
       'dist/server/openapi/docs/index.html',
       'dist/vendor/bcrypt/LICENSE',
@@ -167,7 +172,7 @@ describe('The package that npm makes', () => {
       'package.json',
     ]);
     const folders = new Set(packed.files.flatMap(({ path }) => /^dist\/([^/]+)\//.exec(path)?.[1] ?? []));
-    assert.deepEqual([...folders].sort(), ['admin', 'app', 'client', 'config', 'server', 'vendor', 'verify']);
+    assert.deepEqual([...folders].sort(), ['admin', 'app', 'cli', 'client', 'config', 'server', 'vendor', 'verify']);
     const carried = packed.files.filter(({ path }) => path.endsWith('.node')).reduce((sum, { size }) => sum + size, 0);
     assert.ok(carried < 20_000_000, `${carried} bytes of compiled code`);
     const inAdmin = packed.files.filter(({ path }) => path.startsWith('dist/admin/'));

@@ -34,8 +34,12 @@ export type Clock = {
   believed: () => number;
   /** How far the wall clock is ahead of the believed time; negative if it is behind. */
   lead: () => number;
-  /** Believes the wall clock from now on, unless it is behind: time that was recorded must not be forgotten. */
-  believe: () => void;
+  /**
+   * Believes a lead from now on, unless it is negative: time that was recorded must not be forgotten.
+   *
+   * @param lead the one that was judged: the wall clock may have jumped since.
+   */
+  believe: (lead: number) => void;
 };
 
 /**
@@ -57,23 +61,28 @@ export function createClock(cell: BigInt64Array<SharedArrayBuffer>, sources = ma
     return Number(Atomics.load(cell, 0)) + steady() + slept;
   }
 
-  function lead(): number {
-    const ahead = wall() - expected();
+  /** The lead of a time of the wall clock. The clock may jump at any moment, so it is read once for each decision. */
+  function leadOf(time: number): number {
+    const ahead = time - expected();
     if (ahead <= jumpMilliseconds) return ahead;
     // Asked only now: asking how long the machine has slept takes a hundred times as long as all the rest.
     slept = sources.slept();
-    return wall() - expected();
+    return time - expected();
   }
 
   return {
-    lead,
+    lead: () => leadOf(wall()),
     now() {
-      if (lead() > jumpMilliseconds) throw clockJumped();
-      return wall();
+      const time = wall();
+      if (leadOf(time) > jumpMilliseconds) throw clockJumped();
+      return time;
     },
-    believed: () => (lead() > jumpMilliseconds ? Math.round(expected()) : wall()),
-    believe() {
-      const ahead = Math.round(lead());
+    believed() {
+      const time = wall();
+      return leadOf(time) > jumpMilliseconds ? Math.round(expected()) : time;
+    },
+    believe(lead) {
+      const ahead = Math.round(lead);
       if (ahead > 0) Atomics.add(cell, 0, BigInt(ahead));
     },
   };

@@ -113,6 +113,6 @@ export function watchClock({ clock, newest, log, milliseconds = 1000 }: Options)
     const judgement = judge(watch, { at: performance.now(), lead, lag: newest() - Date.now() });
     watch = judgement.watch;
     for (const { level, message } of judgement.says) log[level](message);
-    if (judgement.believes) clock.believe();
+    if (judgement.believes) clock.believe(lead);
   });
 }

@@ -76,15 +76,32 @@ describe('The clock of a service', () => {
     const [one, other] = [createClock(cell, sources), createClock(cell, sources)];
     at.wall += day;
     assert.throws(() => other.now(), { code: 'unavailable' });
-    one.believe();
+    one.believe(one.lead());
     assert.equal(other.now(), noon + day);
     at.wall -= 2 * day;
-    one.believe();
+    one.believe(one.lead());
     pass(1000);
     assert.equal(other.lead(), -2 * day);
     // Back where it was is no jump.
     at.wall += 2 * day;
     assert.equal(other.now(), noon + day + 1000);
+  });
+
+  it('reads the wall clock once for each decision: it may jump at any moment', () => {
+    const { at, sources } = machine();
+    let jumpsAfter = Number.POSITIVE_INFINITY;
+    const wall = () => {
+      jumpsAfter -= 1;
+      return jumpsAfter < 0 ? at.wall + 7300 * day : at.wall;
+    };
+    const clock = createClock(newClockCell(sources), { ...sources, wall });
+    jumpsAfter = 1;
+    assert.equal(clock.now(), noon);
+    jumpsAfter = 1;
+    assert.equal(clock.believed(), noon);
+    jumpsAfter = 1;
+    clock.believe(clock.lead());
+    assert.throws(() => clock.now(), { code: 'unavailable' });
   });
 
   it('makes no id of a moment that is not believed, so that none that follows is made of it either', () => {

@@ -25,7 +25,7 @@ function watched(newest = 0) {
     const judged = judge(watch, { at: at.steady, lead: clock.lead(), lag: recorded - at.wall });
     watch = judged.watch;
     said.push(...judged.says.map(({ level, message }) => `${level}: ${message}`));
-    if (judged.believes) clock.believe();
+    if (judged.believes) clock.believe(clock.lead());
   }
 
   function pass(milliseconds: number): void {

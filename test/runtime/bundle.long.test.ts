@@ -12,8 +12,8 @@ const execute = promisify(execFile);
 const script = fileURLToPath(new URL('../binary/checkout.sh', import.meta.url));
 const skip = process.platform === 'win32' && 'a shell script makes the checkout';
 
-/** A sentence of `annals --help`, and the file that has it. */
-const [told, file] = ['rebuild the read tables from the log', 'cli/commands.ts'];
+/** Words of `annals --help`, and the file that has them: few, because the bundle breaks long lines. */
+const [told, file] = ['rebuild the read', 'cli/commands.ts'];
 
 const config = `export default {
   collections: [{

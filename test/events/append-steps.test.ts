@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Header } from '../../events/facts/envelope.ts';
 import type { SharedHead, Shipment } from '../../events/log/shipment.ts';
 import type { BatchResult, Prepared } from '../../events/log/sqlite-log.ts';
@@ -78,7 +79,7 @@ function openScene(scene: Scene): { append: Append; calls: string[]; shared: str
       async ship({ events }) {
         if (way === 'refuses') call('ship', refused);
         if (way !== 'losesShipment') shared.push(...events.map(({ id }) => id));
-        if (scene.isLate) await new Promise((resolve) => setTimeout(resolve, 20));
+        while (scene.isLate && performance.now() < until) await nextTurn();
         call('ship', way === 'losesAnswer' || way === 'losesShipment' ? lost : undefined);
       },
       confirm: async () => call('confirm', way === 'confirmsNothing' ? lost : undefined),

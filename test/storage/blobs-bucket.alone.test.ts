@@ -205,11 +205,11 @@ describeWithBucket(
     });
 
     it('is not one when the reader takes his time', async (t) => {
-      const store = open(t, {}, 400);
+      const store = open(t, {}, 2000);
       const file = receivedFile(8_000_000);
       await open(t, {}).keep(file);
       const stream = await store.open(file.sha256);
-      await wait(900);
+      await wait(2600);
       assert.equal(Buffer.concat(await stream.toArray()).length, file.size);
     });
 

@@ -23,7 +23,7 @@ const users = checkConfig({ collections: [{ slug: 'users', auth: true, fields: [
 const promised: [what: string, has: unknown, is: unknown, page: string, says: RegExp][] = [
   ['an idempotency key', idempotencyMilliseconds, 7 * day, 'rest.md', /a key that is older than 7 days/],
   ['the token of a preview', previewSeconds, 900, 'rest.md', /A token is valid for 15 minutes/],
-  ['a kept draft', unsavedDays, 30, 'rest.md', /\[kept drafts\][^|]+\|[^|]+; 30 days \|/],
+  ['unsaved changes', unsavedDays, 30, 'rest.md', /\[unsaved changes\][^|]+\|[^|]+; 30 days \|/],
   ['a webhook that fails', webhookPatience, 3 * day, 'webhooks.md', /An attempt that fails 3 days after the event/],
   [
     'documents of a bulk call',

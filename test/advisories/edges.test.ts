@@ -116,7 +116,7 @@ before(async () => {
   ann = await loggedIn(service, 'users', account.email, account.password);
 });
 
-it('CVE-2024-46990, CVE-2026-35409, CVE-2026-61835 (Directus), CVE-2024-52588 (Strapi): a webhook reaches no address inside the network, however it is written, and follows no redirect', async () => {
+it('CVE-2024-46990, CVE-2026-35409, CVE-2026-61835 (Directus), CVE-2024-52588 (Strapi): a webhook reaches no address inside the network, however the address is written, and follows no redirect', async () => {
   assert.equal((await service.call('POST', posts, { title: 'told' })).status, 201);
   const errors: Record<string, string> = {};
   for (const { name } of webhooks) {
@@ -131,7 +131,7 @@ it('CVE-2024-46990, CVE-2026-35409, CVE-2026-61835 (Directus), CVE-2024-52588 (S
   assert.match(errors.away ?? '', /307/);
 });
 
-it('CVE-2025-53092 (Strapi), CVE-2026-34749 (Payload), GHSA-mww8-4gwh-rjfw (Directus): no origin is let in that is not listed, and a cookie writes only from our own pages', async () => {
+it('CVE-2025-53092 (Strapi), CVE-2026-34749 (Payload), GHSA-mww8-4gwh-rjfw (Directus): only listed origins are allowed, and a cookie writes only from our own pages', async () => {
   const others = [
     'https://evil.example',
     'null',
@@ -171,7 +171,7 @@ it('CVE-2025-53092 (Strapi), CVE-2026-34749 (Payload), GHSA-mww8-4gwh-rjfw (Dire
   assert.equal(await write({ origin: service.url }), 201);
 });
 
-it('CVE-2024-28239, CVE-2026-22032, CVE-2026-35410, CVE-2026-35411 (Directus), CVE-2026-105846 (Payload), CVE-2024-34065 (Strapi): no request chooses where an answer leads', async (t) => {
+it('CVE-2024-28239, CVE-2026-22032, CVE-2026-35410, CVE-2026-35411 (Directus), CVE-2026-105846 (Payload), CVE-2024-34065 (Strapi): no request chooses the target of a redirect or link', async (t) => {
   const url = await startAtRoot(t);
   const led = await page('/', url);
   assert.deepEqual([led.status, led.headers.get('location')], [302, '/admin']);
@@ -236,7 +236,7 @@ it('CVE-2025-53887, CVE-2024-27296, CVE-2026-35413 (Directus): a caller without 
   }
 });
 
-it('CVE-2026-35408 (Directus), CVE-2026-34748 (Payload), CVE-2024-54128, CVE-2024-6533, GHSA-788p-cvgf-q973 (Directus): pages of the service run their own scripts alone, and no other window holds them', async () => {
+it('CVE-2026-35408 (Directus), CVE-2026-34748 (Payload), CVE-2024-54128, CVE-2024-6533, GHSA-788p-cvgf-q973 (Directus): pages of the service run only their own scripts, and no other window keeps access to them', async () => {
   for (const path of ['/admin', '/admin/users/1', '/account/users/reset-password', '/api/docs']) {
     const { status, headers } = await page(path);
     assert.equal(status, 200, path);
@@ -268,7 +268,7 @@ it('CVE-2026-35408 (Directus), CVE-2026-34748 (Payload), CVE-2024-54128, CVE-202
     assert.doesNotMatch(richTextToHtml(link(href)), /<img|script:|data:|onclick="/, href);
 });
 
-it('CVE-2025-30353 (Directus): an error in a rule or a hook tells the caller nothing of it', async () => {
+it('CVE-2025-30353 (Directus): an error in a rule or a hook reveals nothing to the caller', async () => {
   const { body } = await service.call('POST', '/api/collections/faulty', { title: 'x' });
   const path = '/api/collections/faulty';
   const answers = [
@@ -287,7 +287,7 @@ it('CVE-2025-30353 (Directus): an error in a rule or a hook tells the caller not
   }
 });
 
-it('CVE-2026-105854 (Payload): no header of a form takes more time than its length', async () => {
+it('CVE-2026-105854 (Payload): the time to read the header of a form grows only with its length', async () => {
   const long = 15_000;
   const types = [
     `multipart/form-data; boundary=${'-'.repeat(long)}`,
@@ -308,7 +308,7 @@ it('CVE-2026-105854 (Payload): no header of a form takes more time than its leng
   assert.ok(spent.user + spent.system < 2_000_000, `${spent.user + spent.system} microseconds`);
 });
 
-it('CVE-2026-82410 (PocketBase), CVE-2023-45820, CVE-2024-36128 (Directus): no malformed frame, body or value ends the service, or takes from it what others need', async () => {
+it('CVE-2026-82410 (PocketBase), CVE-2023-45820, CVE-2024-36128 (Directus): no malformed frame, body or value ends the service, or uses up resources that others need', async () => {
   const upgrade = `GET /api/audit/feed HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: x\r\n\r\n`;
   assert.ok([400, 401, 426].includes((await sendRaw(service.url, upgrade)).status));
   await sendRaw(service.url, Buffer.from([0xc1, 0xff, 0xff, 0xff, 0xff, 0x0d, 0x0a, 0x0d, 0x0a])).catch(() => {});

@@ -82,7 +82,7 @@ before(async () => {
   bob = await loggedIn(service, 'users', 'bob@example.org', 'correct horse');
 });
 
-it('CVE-2026-34750, CVE-2026-105865, CVE-2026-105867 (Payload), CVE-2025-55746, CVE-2026-39942, CVE-2026-35412, GHSA-3742-46gx-c8cc, GHSA-xjxq-pj7h-g676 (Directus): no name and no field that is sent leads out of the store or to the file of another', async () => {
+it('CVE-2026-34750, CVE-2026-105865, CVE-2026-105867 (Payload), CVE-2025-55746, CVE-2026-39942, CVE-2026-35412, GHSA-3742-46gx-c8cc, GHSA-xjxq-pj7h-g676 (Directus): no name or field in a request leads out of the store, or to the file of another document', async () => {
   const victim = okay(await send(media, 'of bob', bob.as, { fields: { owner: 'bob' } }));
   const folder = () =>
     readdirSync(service.data)
@@ -146,7 +146,7 @@ it('CVE-2026-34750, CVE-2026-105865, CVE-2026-105867 (Payload), CVE-2025-55746, 
   assert.equal(await textOf(victim.url), 'of bob');
 });
 
-it('GHSA-g6p9-6gm4-cj6m, GHSA-mc8m-rr6c-r5qr, CVE-2026-93363 (Payload): no file is taken from a caller who may not create, or shown to one who may not read its document', async () => {
+it('GHSA-g6p9-6gm4-cj6m, GHSA-mc8m-rr6c-r5qr, CVE-2026-93363 (Payload): no file is accepted from a caller who may not create, or shown to a caller who may not read its document', async () => {
   for (const as of [anonymous, { headers: { authorization: 'Bearer x.y.z' } }]) {
     assert.equal((await send(media, 'from a stranger', as)).status, 401);
     for (const [method, path] of [
@@ -172,7 +172,7 @@ it('GHSA-g6p9-6gm4-cj6m, GHSA-mc8m-rr6c-r5qr, CVE-2026-93363 (Payload): no file 
   assert.equal((await service.call('GET', `${media}/${id}`, undefined, anonymous)).status, 401);
 });
 
-it('CVE-2026-22707 (Strapi): the types of a collection are told by the bytes, on each way to send a file', async () => {
+it('CVE-2026-22707 (Strapi): the type of a file is decided by its bytes, on each way to send the file', async () => {
   const { id } = okay(await send('/api/collections/images', png, eve.as, { name: 'a.png' }));
   for (const bytes of ['<html><script>1</script>', '<svg xmlns="http://www.w3.org/2000/svg"/>', 'GIF89a', 'plain']) {
     for (const [path, method] of [
@@ -187,7 +187,7 @@ it('CVE-2026-22707 (Strapi): the types of a collection are told by the bytes, on
   }
 });
 
-it('CVE-2026-105862, CVE-2026-105868 (Payload), CVE-2025-64747 (Directus): no uploaded file runs a script in our origin, whatever it is', async () => {
+it('CVE-2026-105862, CVE-2026-105868 (Payload), CVE-2025-64747 (Directus): no uploaded file of any type runs a script in our origin', async () => {
   const script = '<script>alert(document.domain)</script>';
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)">${script}</svg>`;
   const stylesheet = `<?xml version="1.0"?><xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"/>`;
@@ -233,7 +233,7 @@ it('CVE-2026-105862, CVE-2026-105868 (Payload), CVE-2025-64747 (Directus): no up
   }
 });
 
-it('CVE-2026-27567, CVE-2026-34746, CVE-2026-105861 (Payload), CVE-2023-26492, CVE-2024-39699 (Directus), CVE-2024-37818 (Strapi): no upload makes the service ask an address', async () => {
+it('CVE-2026-27567, CVE-2026-34746, CVE-2026-105861 (Payload), CVE-2023-26492, CVE-2024-39699 (Directus), CVE-2024-37818 (Strapi): no upload makes the service request a URL', async () => {
   const address = `${insideUrl}/secret`;
   for (const body of [
     { url: address },
@@ -256,7 +256,7 @@ it('CVE-2026-27567, CVE-2026-34746, CVE-2026-105861 (Payload), CVE-2023-26492, C
   assert.deepEqual(asked, []);
 });
 
-it('CVE-2024-31217 (Strapi), CVE-2025-30225, CVE-2025-30350 (Directus): uploads that break off, bad ones, and reads of parts and heads end only themselves', async () => {
+it('CVE-2024-31217 (Strapi), CVE-2025-30225, CVE-2025-30350 (Directus): an interrupted or invalid upload, a partial read and a HEAD request affect no other request', async () => {
   const { url } = okay(await send(media, 'x'.repeat(100_000), eve.as, { fields: { owner: 'eve' } }));
   const head = [
     `POST ${media} HTTP/1.1`,

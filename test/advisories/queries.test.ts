@@ -164,7 +164,7 @@ it('CVE-2026-25544, CVE-2026-34747, CVE-2026-105845, CVE-2026-105856 (Payload): 
   assert.equal((await list('posts', '')).body.total, 2);
 });
 
-it('CVE-2023-30843, CVE-2026-105805 (Payload), CVE-2023-27481 (Directus), CVE-2023-22894, CVE-2023-34235, CVE-2023-36472, CVE-2024-56143, CVE-2026-27886 (Strapi): a filter or an order by a hidden value is refused as one by a field that does not exist', async () => {
+it('CVE-2023-30843, CVE-2026-105805 (Payload), CVE-2023-27481 (Directus), CVE-2023-22894, CVE-2023-34235, CVE-2023-36472, CVE-2024-56143, CVE-2026-27886 (Strapi): filtering or sorting by a hidden field is refused as if the field did not exist', async () => {
   const hidden = [
     'notes',
     'author.pin',
@@ -224,7 +224,7 @@ it('CVE-2025-30352, CVE-2025-64748 (Directus): a search finds nothing by the wor
   assert.equal((await list('posts', '?q=first')).body.total, 1);
 });
 
-it('CVE-2026-35442 (Directus): no figure is made of a hidden value', async () => {
+it('CVE-2026-35442 (Directus): no aggregate or distinct value is computed from a hidden field', async () => {
   for (const field of ['notes', 'author.pin', 'vault.code', 'author.password']) {
     for (const query of [
       `/distinct?field=${field}`,

@@ -142,13 +142,13 @@ before(async () => {
   okay(await send('PATCH', `${posts}/${post}`, { status: 'published' }, chief.as));
 });
 
-it('CVE-2026-105858 (Payload): the first account takes the setup token, once, and nothing in its body but its fields', async () => {
+it('CVE-2026-105858 (Payload): the first account needs the setup token, once, and takes only its fields from the body', async () => {
   assert.ok(first.wrong.every((status) => status === 400 || status === 403));
   assert.deepEqual([first.polluted, first.elsewhere, first.right, first.again], [400, 403, 201, 403]);
   assert.equal(({} as { polluted?: unknown }).polluted, undefined);
 });
 
-it('CVE-2023-39345 (Strapi): a sign-up sets no field that its rule refuses, and nothing that the service keeps', async () => {
+it('CVE-2023-39345 (Strapi): a sign-up sets no field that its rule refuses, and no field that the service sets itself', async () => {
   const account = { email: 'mallory@example.org', password };
   const refused = await assertRecorded(service, () => send('POST', members, { ...account, role: 'chief' }), []);
   assert.deepEqual([refused.status, refused.body.errors[0].field], [403, 'role']);
@@ -173,7 +173,7 @@ it('CVE-2023-39345 (Strapi): a sign-up sets no field that its rule refuses, and 
   assert.equal(okay(await get(`${members}/me`, eve.as)).email, 'eve@example.org');
 });
 
-it('CVE-2026-105859, CVE-2026-106100 (Payload), CVE-2025-27089, GHSA-7p53-c7p5-8j2j (Directus): no way to write changes a field whose rule refuses it', async () => {
+it('CVE-2026-105859, CVE-2026-106100 (Payload), CVE-2025-27089, GHSA-7p53-c7p5-8j2j (Directus): no kind of write changes a field whose rule refuses the change', async () => {
   const ways: [status: number, method: string, path: string, body: object][] = [
     [403, 'PATCH', `${posts}/${post}`, { status: 'draft' }],
     [403, 'PATCH', `${posts}/${post}`, { title: 'two', status: 'draft' }],
@@ -215,7 +215,7 @@ it('CVE-2026-105855 (Payload): a rule may refuse a password, on each way to set 
   okay(await send('PATCH', `${members}/${eve.id}`, { name: 'Eve' }, helper.as));
 });
 
-it('CVE-2026-25574 (Payload), CVE-2024-6534 (Directus): preferences and kept drafts belong to one account of one collection', async () => {
+it('CVE-2026-25574 (Payload), CVE-2024-6534 (Directus): preferences and unsaved changes belong to one account of one collection', async () => {
   const draft = `/api/drafts/posts/${post}`;
   okay(await send('PATCH', '/api/preferences', { theme: 'dark', user: bob.id, collection: 'staff' }, eve.as));
   okay(await send('PUT', draft, { data: { title: 'hers' }, version: 2, user: bob.id }, eve.as), 400);
@@ -300,7 +300,7 @@ it('CVE-2026-105863 (Payload): no field of an account becomes a claim of its tok
   assert.deepEqual(Object.keys(payload).sort(), ['collection', 'exp', 'iat', 'sid', 'sub']);
 });
 
-it('CVE-2026-105806, CVE-2026-11779, GHSA-8j2x-hjh9-3ff8, GHSA-2qw6-cm49-277x (Payload): keys, sessions, locks, invitations, deliveries and the log of others are closed to a user without their right', async () => {
+it('CVE-2026-105806, CVE-2026-11779, GHSA-8j2x-hjh9-3ff8, GHSA-2qw6-cm49-277x (Payload): a user without the right reaches no keys, sessions, locks, invitations, deliveries or log of others', async () => {
   const key = okay(await send('POST', '/api/keys', { name: 'of the site', scopes: [] }, {}), 201);
   const { sessions } = okay(await get(`${members}/sessions`, bob.as));
   const [{ sid }] = sessions;
@@ -340,7 +340,7 @@ it('CVE-2026-105806, CVE-2026-11779, GHSA-8j2x-hjh9-3ff8, GHSA-2qw6-cm49-277x (P
   assert.equal((await get(`${members}/me`, bob.as)).status, 200);
 });
 
-it('CVE-2026-105849 (Payload), GHSA-r9xq-xp38-j4j3 (Directus): the secret of a key is shown once, and none of the configuration ever', async () => {
+it('CVE-2026-105849 (Payload), GHSA-r9xq-xp38-j4j3 (Directus): the secret of a key is shown once, and a secret of the configuration never', async () => {
   const key = okay(await send('POST', '/api/keys', { name: 'a key', scopes: [] }, {}), 201);
   const rotated = okay(await send('POST', `/api/keys/${key.id}/rotate`, undefined, {}));
   const paths = [

@@ -30,9 +30,12 @@ export function compileSort(sort: readonly SortKey[], tables: Tables, alias: str
 }
 
 /** The path whose index has the order of a sort; null without one. */
-export function indexOfOrder([key, ...rest]: readonly SortKey[], { columns }: Tables): string | null {
-  if (!key || isAge(key)) return 'id';
-  if (rest.length > 0 || key.steps.some(({ kind }) => kind !== 'member')) return null;
+export function indexOfOrder(sort: readonly SortKey[], { columns }: Tables): string | null {
+  const { keys, isDescending } = decidingKeys(sort);
+  const [key, ...rest] = keys;
+  if (!key) return 'id';
+  if (rest.length > 0 || key.isDescending !== isDescending) return null;
+  if (key.steps.some(({ kind }) => kind !== 'member')) return null;
   const path = [...key.steps.map(({ name }) => name), key.leaf.name].join('.');
   const isIndexed = path === 'updatedAt' || columns.some((one) => one.isIndexed && one.path.join('.') === path);
   return isIndexed ? path : null;
@@ -40,23 +43,29 @@ export function indexOfOrder([key, ...rest]: readonly SortKey[], { columns }: Ta
 
 function sortTerms(sort: readonly SortKey[], tables: Tables, alias: string): SortTerm[] {
   const row = spotIn({ tables, alias }, { lastAlias: 1000 });
-  const id: Sql = { text: `${alias}.id`, values: [] };
-  const terms: SortTerm[] = [];
-  for (const key of sort) {
-    const { isDescending } = key;
-    // No two documents have one age, so later keys do not matter.
-    if (isAge(key)) return [...terms, { value: id, isDescending }];
-    terms.push({ value: sortValue(key, 0, row), isDescending });
-  }
-  return [...terms, { value: id, isDescending: sort[0]?.isDescending !== false }];
+  const { keys, isDescending } = decidingKeys(sort);
+  return [
+    ...keys.map((key) => ({ value: sortValue(key, 0, row), isDescending: key.isDescending })),
+    { value: { text: `${alias}.id`, values: [] }, isDescending },
+  ];
 }
 
 /**
- * Whether a key sorts by age. An id begins with the millisecond of its `createdAt`, and increases within it: so both
- * have one order and one index, even if a clock was wrong.
+ * The keys before the id that decide an order, and the direction of the id. Keys behind the id decide nothing. A
+ * `createdAt` right before the id, in its direction, decides nothing either: an id begins with the millisecond of its
+ * `createdAt`, even if a clock was wrong, so the index of ids has that order.
  */
-function isAge({ steps, leaf }: SortKey): boolean {
-  return steps.length === 0 && (leaf.name === 'id' || leaf.name === 'createdAt');
+function decidingKeys(sort: readonly SortKey[]): { keys: readonly SortKey[]; isDescending: boolean } {
+  const end = sort.findIndex((key) => isOwn(key, 'id'));
+  const keys = end === -1 ? sort : sort.slice(0, end);
+  const isDescending = (sort[end] ?? sort[0])?.isDescending !== false;
+  const last = keys.at(-1);
+  const isAge = last !== undefined && isOwn(last, 'createdAt') && last.isDescending === isDescending;
+  return { keys: isAge ? keys.slice(0, -1) : keys, isDescending };
+}
+
+function isOwn({ steps, leaf }: SortKey, name: string): boolean {
+  return steps.length === 0 && leaf.name === name;
 }
 
 function sortValue(key: SortKey, index: number, spot: Spot): Sql {

@@ -120,9 +120,19 @@ export const readingMutations: readonly Mutation[] = [
   {
     what: 'Documents that are equal in an ascending sort come newest first.',
     file: 'projections/query/sort.ts',
-    text: 'isDescending: sort[0]?.isDescending !== false }',
-    replacement: 'isDescending: true }',
+    text: 'const isDescending = (sort[end] ?? sort[0])?.isDescending !== false;',
+    replacement: 'const isDescending = true;',
     test: { file: 'test/documents/lists.test.ts', name: 'breaks ties by id in the direction of the first key' },
+  },
+  {
+    what: 'A sort by age and another field forgets the other field.',
+    file: 'projections/query/sort.ts',
+    text: 'const last = keys.at(-1);',
+    replacement: 'const last = keys[0];',
+    test: {
+      file: 'test/projections/where.property.test.ts',
+      name: 'give the same documents in the same order with the same total, in both notations',
+    },
   },
   {
     what: 'A list gives any number of documents at once.',

@@ -148,10 +148,8 @@ type Key = { end: End; isDescending: boolean };
 
 function compare(world: World, keys: readonly Key[], a: JsonObject, b: JsonObject): number {
   for (const { end, isDescending } of keys) {
-    // Documents of one millisecond are in the order in which they were made.
-    const at = end.path === 'createdAt' ? { ...end, path: 'id' } : end;
-    const [one = null] = reachedAt(world, a, { ...at, field: at.path === 'id' ? (own[0] as Field) : at.field });
-    const [other = null] = reachedAt(world, b, { ...at, field: at.path === 'id' ? (own[0] as Field) : at.field });
+    const [one = null] = reachedAt(world, a, end);
+    const [other = null] = reachedAt(world, b, end);
     if (one === null && other === null) continue;
     if (one === null || other === null) return one === null ? 1 : -1;
     const order =
@@ -178,12 +176,14 @@ const query = fc.record({
 
 /** All documents, by one index and by two keys: few of them are asked for, and many, however few runs there are. */
 function plainQueries() {
-  const [id = assert.fail(), key = assert.fail()] = [sortable.find(({ path }) => path === 'id'), indexed[0]];
+  const at = (name: string) => sortable.find(({ path }) => path === name) ?? assert.fail();
+  const [id, age, key = assert.fail()] = [at('id'), at('createdAt'), indexed[0]];
   const filter = { conditions: [{ end: id, operator: 'exists', value: true }], or: [], and: [] };
   const by = (...ends: End[]) => ends.map((end) => ({ end, isDescending: false }));
   return [
     { hides: true, filter, sort: by(key), limit: 1, page: 1 },
     { hides: true, filter, sort: by(key, id), limit: 12, page: 2 },
+    { hides: true, filter, sort: by(age, key), limit: 12, page: 1 },
   ];
 }
 

@@ -192,10 +192,7 @@ function expressionOf(from: From, { steps, leaf, part }: GroupKey): string {
     const time = leaf.kind === 'number' ? `strftime('%Y-%m-%d', ${text} / 1000.0, 'unixepoch')` : text;
     return `substr(${time}, 1, ${lengths[part]})`;
   }
-  const key = `${at.expression} ${at.path.join('.')}`;
-  const known = from.lists.get(key) ?? textsAt(from, at);
-  from.lists.set(key, known);
-  return known;
+  return textsAt(from, at);
 }
 
 /**
@@ -245,9 +242,14 @@ function itemsAt({ row, joins, items }: From, at: Spot, blockTypes: readonly str
   return { expression: `${alias}.value`, path: [], row: null, aliases: row.aliases };
 }
 
-function textsAt({ row, joins, items }: From, at: Spot): string {
+/** The items of a list of texts: one join, also if one path ends at a list of ids and another leads through it. */
+function textsAt({ row, joins, items, lists }: From, at: Spot): string {
+  const list = `${at.expression} ${at.path.join('.')}`;
+  const known = lists.get(list);
+  if (known) return known;
   const alias = nextAlias(row);
   joins.push({ text: `LEFT JOIN ${eachOf(at)} AS ${alias} ON ${alias}.type = 'text'`, values: [] });
   items.push(alias);
+  lists.set(list, `${alias}.value`);
   return `${alias}.value`;
 }

@@ -204,6 +204,14 @@ describe('Groups of documents', () => {
     );
     const ids = await groups('?groupBy=readers');
     assert.equal(ids.total, 3);
+    const both = await groups('?groupBy=readers,readers.name&sort=readers.name&where[readers.name][exists]=true');
+    assert.deepEqual(
+      both.groups.map(({ key, count }: { key: object; count: number }) => [...Object.values(key), count]),
+      [
+        [people[0], 'Ada', 1],
+        [people[1], 'Old', 1],
+      ],
+    );
   });
 
   it('are limited, and counted in all', async () => {
@@ -320,6 +328,11 @@ describe('Groups of any documents', () => {
 
   it('are those of a simple model', async () => {
     const nullable = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: null });
+    const names = new Map<string, string>();
+    for (const name of ['Ada', 'Bea', 'Bea']) {
+      const { body } = await service.call('POST', '/api/collections/people', { name });
+      names.set(body.id, name);
+    }
     const post = fc.record({
       status: nullable(fc.constantFrom('draft', 'live')),
       title: nullable(fc.constantFrom('a', 'A', 'ä', 'z')),
@@ -330,6 +343,7 @@ describe('Groups of any documents', () => {
       links: fc.array(fc.record({ kind: nullable(fc.constantFrom('x', 'y')), weight: fc.constantFrom(1, 2) }), {
         maxLength: 3,
       }),
+      readers: fc.uniqueArray(fc.constantFrom(...names.keys())),
     });
     const made: Post[] = [];
     for (const values of fc.sample(post, 40)) {
@@ -337,9 +351,10 @@ describe('Groups of any documents', () => {
       assert.equal(status, 201, JSON.stringify(body));
       made.push(values);
     }
-    const paths = ['status', 'title', 'views', 'isPinned', 'day', 'day.month', 'tags', 'links.kind'];
+    const paths = ['status', 'title', 'views', 'isPinned', 'day', 'day.month', 'tags'];
+    const inLists = ['links.kind', 'links.weight', 'readers', 'readers.name'];
     const asked = fc.record({
-      by: fc.uniqueArray(fc.constantFrom(...paths), { maxLength: 3 }),
+      by: fc.uniqueArray(fc.constantFrom(...paths, ...inLists), { maxLength: 3 }),
       least: nullable(fc.constantFrom(-3, 1)),
     });
     await fc.assert(
@@ -354,6 +369,7 @@ describe('Groups of any documents', () => {
         const wanted = groupsIn(
           made.filter(({ views }) => least === null || (views !== null && Number(views) >= least)),
           by,
+          names,
         );
         const found = body.groups.map((group: { key: object; count: number; sum: Post; max: Post }) => [
           JSON.stringify(Object.values(group.key)),
@@ -368,11 +384,17 @@ describe('Groups of any documents', () => {
 });
 
 /** The groups by their keys, as JSON: how many, the sum and the greatest of `views`. */
-function groupsIn(documents: readonly Post[], by: readonly string[]): Map<string, unknown[]> {
+function groupsIn(
+  documents: readonly Post[],
+  by: readonly string[],
+  names: ReadonlyMap<string, string>,
+): Map<string, unknown[]> {
   const groups = new Map<string, (number | null)[]>(by.length === 0 ? [['[]', []]] : []);
   for (const document of documents) {
-    let keys: unknown[][] = [[]];
-    for (const path of by) keys = keys.flatMap((key) => valuesAt(document, path).map((value) => [...key, value]));
+    let items: Post[] = [{}];
+    for (const list of new Set(by.map((path) => path.split('.')[0] as string)))
+      items = items.flatMap((one) => itemsOf(document[list]).map((item) => ({ ...one, [list]: item })));
+    const keys = items.map((chosen) => by.map((path) => valueAt(chosen, path, names)));
     for (const key of keys) {
       const text = JSON.stringify(key);
       groups.set(text, [...(groups.get(text) ?? []), document.views as number | null]);
@@ -387,9 +409,17 @@ function groupsIn(documents: readonly Post[], by: readonly string[]): Map<string
   );
 }
 
-function valuesAt(document: Post, path: string): unknown[] {
-  if (path === 'day.month') return [document.day === null ? null : String(document.day).slice(0, 7)];
-  const values =
-    path === 'links.kind' ? (document.links as { kind: string | null }[]).map(({ kind }) => kind) : document[path];
-  return Array.isArray(values) ? (values.length > 0 ? values : [null]) : [values];
+/** The items of a list, null for an empty one; another value is its own only item. */
+function itemsOf(value: unknown): unknown[] {
+  if (!Array.isArray(value)) return [value];
+  return value.length > 0 ? value : [null];
+}
+
+/** The value of a path in a document with one item in the place of each list. */
+function valueAt(chosen: Post, path: string, names: ReadonlyMap<string, string>): unknown {
+  if (path === 'day.month') return chosen.day === null ? null : String(chosen.day).slice(0, 7);
+  const [list = '', member] = path.split('.');
+  if (!member) return chosen[list];
+  if (list === 'readers') return names.get(chosen.readers as string) ?? null;
+  return (chosen[list] as Post | null)?.[member] ?? null;
 }

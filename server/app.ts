@@ -20,6 +20,7 @@ import type { ApiKeys } from '../projections/tables/api-keys.ts';
 import type { AuditIndex } from '../projections/tables/audit.ts';
 import type { Tables } from '../projections/tables/tables.ts';
 import type { BlobStore } from '../storage/blobs.ts';
+import type { TellFault } from './access/rule-faults.ts';
 import type { Log } from './platform/logging.ts';
 import type { State } from './platform/state.ts';
 import type {
@@ -151,6 +152,7 @@ export type App = Writing & {
   pins: Pins;
   credentials: Credentials;
   log: Log;
+  tellRuleFault: TellFault;
   state: () => State;
   /** The id of the site; null if the process serves only one. */
   site: string | null;

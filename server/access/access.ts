@@ -2,10 +2,11 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Model, Operation } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
-import type { Call, Target } from '../app.ts';
+import type { Call, RouteCall, Target } from '../app.ts';
 import { actorOf, isTrusted } from '../http/requests.ts';
 import { noteAdmission } from './admission.ts';
 import { isOutsideScopes, requireScope } from './key-scopes.ts';
+import { RuleFaultError } from './rule-faults.ts';
 import { answerInAdvance, answerOf, InAdvance, ruleOf, type Subject, type Verdict } from './rules.ts';
 
 /**
@@ -95,6 +96,20 @@ export async function unlessRefused<T>(asked: T | Promise<T>, otherwise: T): Pro
   } catch (error) {
     if (error instanceof DomainError) return otherwise;
     throw error;
+  }
+}
+
+/**
+ * Gives `otherwise` if a rule gave no answer, and logs the rule once: in an answer about several collections, one wrong
+ * rule must not hide the others.
+ */
+export async function unlessFaulty<T>({ app }: RouteCall, asked: Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (!(error instanceof RuleFaultError)) throw error;
+    app.tellRuleFault(error.rule, error);
+    return otherwise;
   }
 }
 

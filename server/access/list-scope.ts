@@ -6,7 +6,7 @@ import type { Today, Where } from '../../projections/query/where.ts';
 import type { Call } from '../app.ts';
 import { type AsOf, asOfFor } from '../http/requests.ts';
 import type { Reach } from '../queries/paths.ts';
-import { mayRead, refuse, unlessRefused, verdictOf } from './access.ts';
+import { mayRead, refuse, unlessFaulty, unlessRefused, verdictOf } from './access.ts';
 import { filterableFields } from './field-access.ts';
 import { mayInAdvance, ruleName, type Verdict } from './rules.ts';
 
@@ -29,10 +29,12 @@ export async function authorizeList(call: Call): Promise<ListScope> {
 
 /**
  * As {@link authorizeList}, of a target that the request does not name, but leads to. Null if the caller may see none
- * of its documents; a rule that throws admits to none.
+ * of its documents; a rule that throws, or gives no answer, admits to none.
  */
-export function scopeOfRelated(call: Call): Promise<ListScope | null> {
-  return unlessRefused(scopeOf(call), null);
+export async function scopeOfRelated(call: Call): Promise<ListScope | null> {
+  const scope = await unlessFaulty(call, unlessRefused(scopeOf(call), null), null);
+  const row = scope?.row;
+  return row ? { ...scope, row: (document) => unlessFaulty(call, row(document), false) } : scope;
 }
 
 /** The documents of a target that the caller may see; null if there are none. */
@@ -132,19 +134,16 @@ async function reachBy(
   return { tables: target.tables, fields: await fieldsOf(call), related };
 }
 
-/** Receives the name of a rule that gave no answer, for example `the read rule of posts`, and the error. */
-export type TellFault = (rule: string, error: unknown) => void;
-
 /**
  * The rights of the calling user to a target, by name. A right to only some documents is true too: if the rule returns
  * a condition, or looks at a document or a body, which are not there yet. The right of a rule that throws, or whose
  * answer is not valid, is false: one wrong rule must not hide the answers of all others.
  */
-export async function rightsOf(call: Call, tell: TellFault): Promise<{ [right: string]: boolean }> {
-  const { target } = call;
+export async function rightsOf(call: Call): Promise<{ [right: string]: boolean }> {
+  const { app, target } = call;
   const rights = rightsTo[target.model.kind].map(async (operation) => {
     const may = await mayInAdvance(call, operation).catch((error) => {
-      tell(ruleName(target, operation), error);
+      app.tellRuleFault(ruleName(target, operation), error);
       return false;
     });
     return [operation, may] as const;

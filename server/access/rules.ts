@@ -8,6 +8,7 @@ import { messageOf } from '../../storage/errors.ts';
 import type { Call, Target } from '../app.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { requestId, userOf, viewOf } from '../http/requests.ts';
+import { RuleFaultError } from './rule-faults.ts';
 
 /**
  * The document and the values that a rule is asked about. `doc` parses the document, if the rule looks at it: a read by
@@ -46,7 +47,7 @@ export function ruleOf(call: Call, operation: Operation): Rule | null {
   return { call, operation, decide: ownOrAdmin };
 }
 
-/** Asks a rule about a subject. @throws DomainError `forbidden` if the rule throws. */
+/** Asks a rule about a subject. @throws DomainError `forbidden` if the rule throws, RuleFaultError if it gives no answer. */
 export async function answerOf(rule: Rule, subject: Subject): Promise<Verdict> {
   const { request, target } = rule.call;
   let result: unknown;
@@ -62,7 +63,7 @@ export async function answerOf(rule: Rule, subject: Subject): Promise<Verdict> {
  * Asks a rule before there is a body, and perhaps a document. The answer, or the error, of a rule that looked for what
  * is not there does not count: the verdict is `askEach`.
  *
- * @throws DomainError `forbidden` if the rule throws.
+ * @throws DomainError `forbidden` if the rule throws, RuleFaultError if it gives no answer.
  */
 export async function answerInAdvance(rule: Rule, subject: InAdvance): Promise<Verdict> {
   const answer = await askInAdvance(rule, subject);
@@ -169,14 +170,13 @@ function readAnswer(rule: Rule, result: unknown): Verdict | Promise<Verdict> {
 
 async function readConditionOf({ call, operation }: Rule, result: NonNullable<unknown>): Promise<Verdict> {
   const rule = ruleName(call.target, operation);
-  if (typeof result !== 'object')
-    throw new Error(`${rule} returned ${typeof result}: true, false or a where is wanted`);
+  if (typeof result !== 'object') throw new RuleFaultError(rule, `${typeof result}: true, false or a where is wanted`);
   try {
     const condition = await call.app.readCondition(call.target, result);
     // A condition is about documents: nothing that is yet to be created meets it.
     return operation === 'create' ? 'refused' : condition;
   } catch (cause) {
-    throw new Error(`${rule} returned a where that is wrong: ${messageOf(cause)}`, { cause });
+    throw new RuleFaultError(rule, `a where that is wrong: ${messageOf(cause)}`, { cause });
   }
 }
 

@@ -7,7 +7,7 @@ import { erasesSome } from '../access/erasing.ts';
 import { rightsToFields } from '../access/field-access.ts';
 import { managesKeys } from '../access/key-management.ts';
 import { isOutsideScopes } from '../access/key-scopes.ts';
-import { rightsOf, type TellFault } from '../access/list-scope.ts';
+import { rightsOf } from '../access/list-scope.ts';
 import { grantedScopes } from '../access/rights.ts';
 import type { App, RouteCall, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
@@ -30,7 +30,6 @@ import { type ShownSchemas, showFields, showSchemas } from './schema-answers.ts'
 export function schemas(server: Server, app: App): void {
   const { model } = app;
   const all = showSchemas(model.schema, model);
-  const tell = faultsOnce(app);
   server.route({
     method: 'GET',
     path: '/api/schemas',
@@ -46,7 +45,7 @@ export function schemas(server: Server, app: App): void {
       const shown = moment ? showSchemas(schema, model) : all;
       const { admin, richText = null } = model;
       const text = JSON.stringify({
-        ...(await withAccess({ app, request, tell }, shown, schema)),
+        ...(await withAccess({ app, request }, shown, schema)),
         admin: admin && { title: admin.title, logo: admin.logo },
         richText,
         ...(await aboutCaller({ app, request })),
@@ -56,19 +55,7 @@ export function schemas(server: Server, app: App): void {
   });
 }
 
-type TellingCall = RouteCall & { tell: TellFault };
-
-/** Logs each rule that fails once: each page that is built on this answer would log it again. */
-function faultsOnce({ log }: App): TellFault {
-  const told = new Set<string>();
-  return (rule, err) => {
-    if (told.has(rule)) return;
-    told.add(rule);
-    log.error({ err }, `${rule} failed: its flag in /api/schemas is false. This is logged once`);
-  };
-}
-
-async function withAccess(call: TellingCall, shown: ShownSchemas, schema: Schema): Promise<ShownSchemas> {
+async function withAccess(call: RouteCall, shown: ShownSchemas, schema: Schema): Promise<ShownSchemas> {
   const { app, request } = call;
   if (madeKeyOf(request)) return readableIn(call, shown);
   if (actorOf(request).type !== 'user') return shown;
@@ -96,17 +83,14 @@ type Entries<T> = {
   targets: ReadonlyMap<string, Target>;
 };
 
-function withRights<T extends { slug: string }>(
-  { app, request, tell }: TellingCall,
-  { shown, declared, targets }: Entries<T>,
-) {
+function withRights<T extends { slug: string }>({ app, request }: RouteCall, { shown, declared, targets }: Entries<T>) {
   return Promise.all(
     shown.map(async (entry, index) => {
       const target = targets.get(entry.slug);
       // No caller reads or writes a target that is no longer configured.
       if (!target) return { ...entry, access: {} };
       const call = { app, request, target };
-      const [access, rights] = await Promise.all([rightsOf(call, tell), rightsToFields(call)]);
+      const [access, rights] = await Promise.all([rightsOf(call), rightsToFields(call)]);
       const fields = showFields(declared[index]?.fields ?? [], { models: target.model.fields, rights });
       return { ...entry, fields, access };
     }),

@@ -329,7 +329,7 @@ describe('GET /api/schemas where a rule has a bug (4.5)', () => {
   });
 });
 
-const once = 'failed: its flag in /api/schemas is false. This is logged once';
+const once = 'failed: answers about several collections leave out what it decides. This is logged once';
 
 describe('GET /api/schemas where publicSchema is true (4.5)', () => {
   const service = useServiceHere(`export default { publicSchema: true, globals: [${globals}] }`);

@@ -2,7 +2,7 @@ import type { Collection } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { documentStream } from '../../../events/facts/catalogue.ts';
 import type { EventFilter } from '../../../projections/tables/audit.ts';
-import { may, unlessRefused, verdictOf } from '../../access/access.ts';
+import { may, unlessFaulty, unlessRefused, verdictOf } from '../../access/access.ts';
 import { newestOf } from '../../access/past-documents.ts';
 import { type AuditRights, auditRightsOf } from '../../access/rights.ts';
 import type { App, Call, RouteCall } from '../../app.ts';
@@ -58,7 +58,7 @@ export async function trashIn(
     for (const bin of bins) {
       for (const gone of bin.call.target.documents.goneAt(positions, upTo)) {
         await pace();
-        if (await isShown(bin, gone)) found.push({ bin, gone });
+        if (await unlessFaulty(call, isShown(bin, gone), false)) found.push({ bin, gone });
       }
     }
   }

@@ -1,6 +1,6 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { Collection } from '../../../config/model.ts';
-import { credentialNeeded, refuse } from '../../access/access.ts';
+import { credentialNeeded, refuse, unlessFaulty } from '../../access/access.ts';
 import { outsideScopes, requireScope } from '../../access/key-scopes.ts';
 import type { App, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
@@ -60,7 +60,7 @@ async function binsOf(app: App, request: Request): Promise<Bin[]> {
   const moment = asOfFor(request);
   for (const target of app.collections.values()) {
     if (moment?.scopeFor(target) === null) continue;
-    const bin = await binOf({ app, request, target });
+    const bin = await unlessFaulty({ app, request }, binOf({ app, request, target }), 'read');
     if (typeof bin !== 'string') bins.push(bin);
   }
   if (bins.length === 0 && actorOf(request).type === 'anonymous') throw credentialNeeded();

@@ -6,6 +6,7 @@ import { createClock } from '../../../events/store/clock.ts';
 import { createIds } from '../../../events/store/ids.ts';
 import type { SnapshotBudget } from '../../../projections/past/snapshot-budget.ts';
 import { openBlobStore } from '../../../storage/blob-store.ts';
+import { faultsOnce } from '../../access/rule-faults.ts';
 import type { App, RouteParts } from '../../app.ts';
 import { storeName } from '../../files/blobs/store.ts';
 import { once } from '../../platform/once.ts';
@@ -104,6 +105,7 @@ function open(parts: Parts, options: OpenOptions): OpenApp {
     blobs,
     state: () => stateIn(state),
     inBackground,
+    tellRuleFault: faultsOnce(options.log),
     openApi: (api = 'contract') => documents[api](),
     metrics,
     upToDate: following && reads && { following, reads, agreement: () => agreementIn(state) },

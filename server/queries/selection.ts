@@ -27,12 +27,13 @@ export type Selectable = {
 };
 
 const maxPaths = 100;
+const purpose = 'to select';
 
 /**
  * Reads a `select`: paths of fields, separated by commas, through objects, lists, relationships and joins.
  *
- * @returns what is selected, and the problems. Names in a collection of which the caller may see nothing are not
- * checked, since that would tell its fields: its documents stay ids.
+ * @returns what is selected, and the problems. Each name in a collection of which the caller may see nothing is an
+ * unknown field, so that no caller learns its fields.
  */
 export async function readSelect(
   text: string,
@@ -73,7 +74,7 @@ type Level = { fields: readonly Field[]; from: Selectable; before: readonly stri
 /** The reason why a path leads nowhere; null if it leads to a field. */
 async function problemOf([name = '', ...rest]: readonly string[], level: Level): Promise<string | null> {
   const fields = level.fields.filter((field) => field.name === name);
-  if (fields.length === 0) return unknownField(level.before, name, { fields: level.fields, purpose: 'to select' });
+  if (fields.length === 0) return unknownField(level.before, name, { fields: level.fields, purpose });
   if (rest.length === 0) return null;
   const before = [...level.before, name];
   let problem: string | null = null;
@@ -90,7 +91,8 @@ async function problemInside(field: Field, rest: readonly string[], level: Level
   if (slug !== undefined) {
     if (level.hops === maxHops) return `must not go through more than ${maxHops} relationships`;
     const from = await level.from.related(slug);
-    return from && problemOf(rest, { ...level, ...levelOf(from), hops: level.hops + 1 });
+    if (!from) return unknownField(level.before, rest[0] ?? '', { fields: [], purpose });
+    return problemOf(rest, { ...level, ...levelOf(from), hops: level.hops + 1 });
   }
   const fields = isNesting(field) ? [...tagFields(field), ...fieldsInside(field)] : [];
   return problemOf(rest, { ...level, fields });

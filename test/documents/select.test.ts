@@ -332,16 +332,15 @@ describe('select', () => {
     ]);
   });
 
-  it('through what the caller may read nothing of stays the id, whatever is selected, and tells no names', async () => {
+  it('through what the caller may read nothing of is a 400 with one text for every name', async () => {
     const closed = await create('closed', { secretField: 'x' });
     const id = await create('ruled', { name: 'points', closed });
-    for (const name of ['secretField', 'nothing', 'secretFiel']) {
-      assert.deepEqual(await read(`collections/ruled/${id}?select=name,closed.${name}`), {
-        id,
-        name: 'points',
-        closed,
-      });
+    for (const name of ['secretField', 'nothing', 'secretFiel', 'id']) {
+      assert.deepEqual(await refused(`collections/ruled/${id}?select=name,closed.${name}`), [
+        `select: "${name}" is not a field of "closed" to select`,
+      ]);
     }
+    assert.deepEqual(await read(`collections/ruled/${id}?select=name,closed`), { id, name: 'points', closed });
     assert.deepEqual(await call('GET', `collections/ruled/${id}?select=closed.secretField`), {
       id,
       closed: { id: closed, secretField: 'x' },

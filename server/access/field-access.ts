@@ -114,26 +114,30 @@ export type FieldRights = { read: boolean; create: boolean; update: boolean };
 
 /**
  * The rights of the caller to every field of a target, at any depth. No caller writes a join, or a field that the
- * server sets for a file. A field inside another one is never more open than that one.
+ * server sets for a file. A field is never more open than the one that it is inside of, nor than `outer`: the rights to
+ * the target.
  */
-export async function rightsToFields({ request, target }: FieldsCall): Promise<ReadonlyMap<Field, FieldRights>> {
+export async function rightsToFields(
+  { request, target }: FieldsCall,
+  outer: FieldRights = { read: true, create: true, update: true },
+): Promise<ReadonlyMap<Field, FieldRights>> {
   const rights = new Map<Field, FieldRights>();
   const asked = isTrusted(request, target.model) ? null : request;
 
-  async function note(fields: readonly Field[], outer: FieldRights): Promise<void> {
+  async function note(fields: readonly Field[], around: FieldRights): Promise<void> {
     for (const field of fields) {
       const isWritten = field.type !== 'join' && !field.isServerMade;
       const own = {
-        read: outer.read && (await mayReach(asked, field.access?.read)),
-        create: outer.create && isWritten && (await mayReach(asked, field.access?.create)),
-        update: outer.update && isWritten && (await mayReach(asked, field.access?.update)),
+        read: around.read && (await mayReach(asked, field.access?.read)),
+        create: around.create && isWritten && (await mayReach(asked, field.access?.create)),
+        update: around.update && isWritten && (await mayReach(asked, field.access?.update)),
       };
       rights.set(field, own);
       await note(fieldsInside(field), own);
     }
   }
 
-  await note(target.model.fields, { read: true, create: true, update: true });
+  await note(target.model.fields, outer);
   return rights;
 }
 

@@ -90,7 +90,9 @@ function withRights<T extends { slug: string }>({ app, request }: RouteCall, { s
       // No caller reads or writes a target that is no longer configured.
       if (!target) return { ...entry, access: {} };
       const call = { app, request, target };
-      const [access, rights] = await Promise.all([rightsOf(call), rightsToFields(call)]);
+      const access = await rightsOf(call);
+      const { read = false, update = false, create = update } = access;
+      const rights = await rightsToFields(call, { read, create, update });
       const fields = showFields(declared[index]?.fields ?? [], { models: target.model.fields, rights });
       return { ...entry, fields, access };
     }),

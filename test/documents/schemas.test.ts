@@ -240,6 +240,18 @@ export default {
     assert.deepEqual(flags.front, { read: true, update: false });
   });
 
+  it('tells of a field no right that its collection or global does not give', async () => {
+    const { body } = await service.call('GET', path, undefined, await newUser('users', { email: 'field@example.org' }));
+    const entries = [...body.collections, ...body.globals];
+    const ofTitle = Object.fromEntries(entries.map(({ slug, fields }) => [slug, fields[0]?.access]));
+    assert.deepEqual(ofTitle.open, { read: true, create: true, update: true });
+    assert.deepEqual(ofTitle.shut, { read: false, create: false, update: false });
+    assert.deepEqual(ofTitle.some, { read: true, create: false, update: true });
+    assert.deepEqual(ofTitle.seeing, { read: false, create: true, update: true });
+    assert.deepEqual(ofTitle.site, { read: true, create: true, update: true });
+    assert.deepEqual(ofTitle.front, { read: true, create: false, update: false });
+  });
+
   it('tells another user something else', async () => {
     const flags = await flagsFor(await newUser('users', { email: 'chief@example.org', role: 'chief' }));
     assert.equal(rights(flags.chiefs), 'r-ud');

@@ -50,7 +50,7 @@ export const definitions = {
     type: 'histogram',
     labels: [],
     of: 'site',
-    help: 'Time of the commit of a batch, which is an fsync most of all',
+    help: 'Time of the commit of a batch, most of which is an fsync',
   },
   annals_writes_refused: {
     type: 'gauge',
@@ -81,7 +81,7 @@ export const definitions = {
     type: 'gauge',
     labels: ['file'],
     of: 'site',
-    help: 'Size of a data file: log, log_wal, read, read_wal, vault, vault_wal; segments: files of segments here together; segments_away: those that are in the bucket alone',
+    help: 'Size of a data file: log, log_wal, read, read_wal, vault, vault_wal; segments: all segment files on this disk; segments_away: all segment files that only the bucket has',
   },
   annals_disk_free_bytes: {
     type: 'gauge',
@@ -111,14 +111,14 @@ export const definitions = {
     type: 'gauge',
     labels: [],
     of: 'site',
-    help: 'Events that the last verified backup does not hold; absent before the first',
+    help: 'Events that the last verified backup does not contain; absent before the first',
   },
   annals_mails_waiting: { type: 'gauge', labels: [], of: 'site', help: 'Mails that are not sent yet' },
   annals_webhook_deliveries: {
     type: 'gauge',
     labels: ['webhook', 'state'],
     of: 'site',
-    help: 'Deliveries of a webhook that are left to be made: waiting, parked; absent before the first webhook',
+    help: 'Deliveries of a webhook that are still to be made: waiting, parked; absent before the first webhook',
   },
   annals_erasures_unfinished: {
     type: 'gauge',
@@ -154,7 +154,7 @@ export const definitions = {
     type: 'histogram',
     labels: [],
     of: 'site',
-    help: 'Of a node: time from the wish to write until it had the lock of the shared log',
+    help: 'Of a node: time that it waited for the lock of the shared log before a write',
   },
   annals_log_ship_seconds: {
     type: 'histogram',

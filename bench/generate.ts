@@ -61,12 +61,12 @@ export function generate(directory: string, events: number, mix: Mix): void {
     const { outcomes, recorded } = log.append(commands);
     if (!outcomes.every((outcome) => 'ok' in outcome && outcome.ok)) throw new Error('a generated command was refused');
     if (events < many) projector.apply(recorded, log.head().root);
-    while (log.head().size >= log.segments.dueAt(usualSizes)) seal();
+    while (log.head().size >= log.segments.dueAt(usualSizes)) archive();
   }
 
-  function seal(): void {
+  function archive(): void {
     const pending = writeSegment(db, usualSizes);
-    if (!pending || !log.segments.keep(pending)) throw new Error('the generated log could not be sealed');
+    if (!pending || !log.segments.keep(pending)) throw new Error('the generated log could not be archived');
     while (log.segments.shed(usualSizes.events));
   }
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { admin } from './admin.ts';
+import { archiving } from './archiving.ts';
 import { asOf } from './as-of.ts';
 import { bulk } from './bulk.ts';
 import { cost } from './cost.ts';
@@ -20,7 +21,6 @@ import { overload } from './overload.ts';
 import { read } from './read.ts';
 import { machine } from './report.ts';
 import type { Plan } from './rounds.ts';
-import { sealing } from './sealing.ts';
 import { search } from './search.ts';
 import { start } from './start.ts';
 import { type LoginTarget, timing } from './timing.ts';
@@ -34,7 +34,7 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   read     reads by id against a bare hapi + better-sqlite3 route
   lists    pages against the same bare route; all reads at 10,000 and 100,000 documents, with and without indexes
   create   durable creates against a bare group commit, fsyncs, reads meanwhile
-  sealing  creates while the log is sealed against creates while it is not
+  archiving creates while payloads are archived against creates while none are
   overload 1,000 connections that create at once: those taken, those refused, /health meanwhile
   bulk     1,000 creates in one call against a call for each
   log      rebuild and verify, events per second on one core, and on all
@@ -79,7 +79,7 @@ const benchmarks = {
   read: (folder: string, plan: Plan) => withWrk(() => read(folder, plan)),
   lists: (folder: string, plan: Plan, isLarge: boolean) => withWrk(() => lists(folder, plan, isLarge)),
   create: (folder: string, plan: Plan) => withWrk(() => create(folder, plan)),
-  sealing: (folder: string, plan: Plan) => withWrk(() => sealing(folder, plan)),
+  archiving: (folder: string, plan: Plan) => withWrk(() => archiving(folder, plan)),
   overload: (folder: string, plan: Plan) => overload(folder, plan),
   bulk: (folder: string, plan: Plan) => bulk(folder, plan),
   log: (folder: string, plan: Plan, isLarge: boolean) => log(folder, plan, isLarge),

@@ -324,14 +324,14 @@ def check_log(path, keys, kept, proofs, files):
     db.execute('BEGIN')  # one moment, whatever a service appends meanwhile
     mark = [db.execute(f'PRAGMA {name}').fetchone()[0] for name in ('application_id', 'user_version')]
     if mark[0] != 0x416e6e73 or mark[1] not in (2, 3, 4, 5): raise Undecided('it is no log of Annals of format 2, 3, 4 or 5')
-    segments, sealed = Segments(os.path.join(os.path.dirname(path), 'segments')), 'NULL'
-    if mark[1] > 3: sealed = ('CASE WHEN p.body IS NULL AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.position = e.position) THEN'
-                              ' (SELECT file FROM segments WHERE first <= e.position ORDER BY first DESC LIMIT 1) END')
+    segments, archived = Segments(os.path.join(os.path.dirname(path), 'segments')), 'NULL'
+    if mark[1] > 3: archived = ('CASE WHEN p.body IS NULL AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.position = e.position) THEN'
+                                ' (SELECT file FROM segments WHERE first <= e.position ORDER BY first DESC LIMIT 1) END')
     table = 'headers' if mark[1] > 4 else 'events'
-    payloads = f'enc, CAST(p.body AS TEXT), {sealed} FROM {table} e LEFT JOIN payloads p ON p.position = e.position'
+    payloads = f'enc, CAST(p.body AS TEXT), {archived} FROM {table} e LEFT JOIN payloads p ON p.position = e.position'
     [(log, size, root, recorded_at)] = db.execute('SELECT log, size, root, recorded_at FROM head')
     about_keys = db.execute(f"SELECT e.position, {payloads} WHERE stream = 'system/keys' ORDER BY e.position")
-    bodies = [segments.find(sealed, position) if sealed else body for position, _, body, sealed in about_keys]
+    bodies = [segments.find(archived, position) if archived else body for position, _, body, archived in about_keys]
     keys, handovers = follow(keys, [data['handover'] for body in bodies if body and 'handover' in (data := parse(body)['data'])])
     verify_kept(kept, keys, handovers, log)
     handed = [one for one in handovers if one.size <= size]
@@ -339,7 +339,7 @@ def check_log(path, keys, kept, proofs, files):
     erasures = {position for position, in db.execute('SELECT position FROM erasures')}
     tree, events, versions, last = Tree(wanted={one.size for one in [*notes, *kept, *handed]}), Events(), {}, ''
     documents, named, losses = {}, {}, []
-    for position, id, stream, version, text, enc, body, sealed in db.execute(
+    for position, id, stream, version, text, enc, body, archived in db.execute(
             f'SELECT e.position, id, stream, version, header, {payloads} ORDER BY e.position'):
         require(position == tree.size + 1, f'event {tree.size + 1} is missing')
         header = header_of(text, log)
@@ -350,7 +350,7 @@ def check_log(path, keys, kept, proofs, files):
         require((header['type'] == 'document.erased') == (position in erasures),
                 f'event {position}: the table of erasures is not what the events make')
         if enc not in (None, 0): raise Undecided(f'event {position}: its payload is stored in a way that is not known here')
-        if sealed: body = segments.find(sealed, position)
+        if archived: body = segments.find(archived, position)
         payload, last = events.add(header, body, erased=body is None), header['recordedAt']
         tree.add(text)
         if files and header['type'].startswith('document.'):

@@ -55,7 +55,7 @@ export function isSegmentName(name: string): boolean {
  */
 export const payloadColumns = `coalesce(payloads.enc, 0) AS enc,
   coalesce(payloads.body, CASE WHEN NOT EXISTS (SELECT 1 FROM removals WHERE removals.position = events.position) THEN
-    sealed_body((SELECT file FROM segments WHERE first <= events.position ORDER BY first DESC LIMIT 1), events.position)
+    archived_body((SELECT file FROM segments WHERE first <= events.position ORDER BY first DESC LIMIT 1), events.position)
   END) AS body`;
 
 const connections = new WeakSet<Sqlite>();
@@ -65,7 +65,7 @@ export function withSegments(db: Sqlite): Sqlite {
   if (connections.has(db)) return db;
   connections.add(db);
   const folder = segmentFolder(db.name);
-  db.function('sealed_body', { directOnly: true }, (file: unknown, position: unknown) => {
+  db.function('archived_body', { directOnly: true }, (file: unknown, position: unknown) => {
     if (typeof file !== 'string' || typeof position !== 'number') return null;
     return bodyIn(folder, file, position);
   });

@@ -25,9 +25,9 @@ import { describeWithBucket, openClient, useBucket } from '../helpers/s3.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import { recordedEvents } from '../helpers/shared.ts';
 import { findingIn } from '../projections/directory.ts';
-import { backupsIn, objectsIn, restored, useSealingService } from './sealing-here.ts';
+import { backupsIn, objectsIn, restored, useArchivingService } from './archiving-here.ts';
 
-const { service, segments, post, seal, erase, saved } = useSealingService();
+const { service, segments, post, archive, erase, saved } = useArchivingService();
 
 const inodes = (place: string) =>
   Object.fromEntries(objectsIn(place).map((name) => [name, statSync(join(place, 'segments', name)).ino]));
@@ -54,7 +54,7 @@ describe('The segments of a series of backups', () => {
       Object.keys(first),
       segments().map(({ file }) => file),
     );
-    await seal();
+    await archive();
     await saved(place);
     const { length } = segments();
     assert.equal(objectsIn(place).length, length);
@@ -131,7 +131,7 @@ describe('The segments of a series of backups', () => {
   it('stay as long as a backup needs them, with what was erased after it', async (t) => {
     const place = temporaryFolder(t);
     const id = await post('Numbat-old');
-    await seal();
+    await archive();
     await saved(place);
     const before = objectsIn(place);
     await erase(id);
@@ -151,7 +151,7 @@ describe('The segments of a series of backups', () => {
   it('are kept for the earlier backups that --keep names, and restored without what was erased', async (t) => {
     const place = temporaryFolder(t);
     const id = await post('Numbat-two');
-    await seal();
+    await archive();
     await saved(place);
     const [name = ''] = backupsIn(place);
     // It becomes one of yesterday.
@@ -306,11 +306,11 @@ describeWithBucket('The segments of a series of backups in a bucket', () => {
       return found;
     };
     const id = await post('Numbat-three');
-    await seal();
+    await archive();
     await saved(place, '--s3', s3, '--recipient', recipient);
     const first = await list();
     assert.equal(first.length, segments().length);
-    await seal();
+    await archive();
     await saved(place, '--s3', s3, '--recipient', recipient);
     const second = await list();
     assert.equal(second.length, first.length + 1);

@@ -6,9 +6,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { roundsOf } from '../helpers/rounds.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import { launch } from '../helpers/shared.ts';
-import { backupsIn, objectsIn, restored, useSealingService } from './sealing-here.ts';
+import { backupsIn, objectsIn, restored, useArchivingService } from './archiving-here.ts';
 
-const { service, segments, post, seal, erase, saved } = useSealingService();
+const { service, segments, post, archive, erase, saved } = useArchivingService();
 
 describe('The segments of a series of backups', () => {
   it('are whole for every backup that is there, whenever one was killed', async (t) => {
@@ -17,7 +17,7 @@ describe('The segments of a series of backups', () => {
       const flags = ['--keep', '1h', '--every', '1s', '--data', service.data];
       const { child, exited } = launch(t, ['backup', '--to', place, ...flags]);
       const id = await post('Numbat');
-      await seal();
+      await archive();
       const erasing = round % 3 === 0 ? erase(id) : null;
       await wait(Math.random() * 3000);
       child.kill('SIGKILL');
@@ -40,7 +40,7 @@ describe('The segments of a series of backups', () => {
     const place = join(temporaryFolder(t), 'series');
     for (let round = 0; round < roundsOf(6, 2); round += 1) {
       const id = await post('Numbat');
-      await seal();
+      await archive();
       await saved(place);
       const copy = await restored(t, place);
       await erase(id);

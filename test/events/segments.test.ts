@@ -16,8 +16,8 @@ import { bringBack, command, contentOf, type Opened, openTestLog, seals } from '
 
 const sizes = { events: 10, hot: 5 };
 
-/** Seals all that can be, and takes it out of the table. */
-function seal({ db, log }: Opened): void {
+/** Archives all payloads that can be, and takes them out of the table. */
+function archive({ db, log }: Opened): void {
   for (let pending = writeSegment(db, sizes); pending; pending = writeSegment(db, sizes))
     assert.ok(log.segments.keep(pending));
   while (log.segments.shed(3));
@@ -42,10 +42,10 @@ function erase({ log }: Opened, stream: string): void {
 
 const verdict = (db: Sqlite) => verifyLog(db, () => {});
 
-function sealedLog(t: TestContext, count = 38): Opened {
+function archivedLog(t: TestContext, count = 38): Opened {
   const opened = openTestLog(t);
   appendMany(opened, count);
-  seal(opened);
+  archive(opened);
   return opened;
 }
 
@@ -54,11 +54,11 @@ function firstFile({ db, path }: Opened): string {
 }
 
 describe('a log in segments', () => {
-  it('gives every payload as it was, with none of the sealed ones left in the table', (t) => {
+  it('gives every payload as it was, with no archived one left in the table', (t) => {
     const opened = openTestLog(t);
     appendMany(opened, 38);
     const before = opened.log.texts(0, 38);
-    seal(opened);
+    archive(opened);
     const reader = openDatabase(opened.path, { readonly: true });
     t.after(() => reader.close());
     assert.deepEqual(
@@ -93,7 +93,7 @@ describe('a log in segments', () => {
     const pages = (name: string) => Number(db.pragma(name, { simple: true }));
     const before = pages('page_count');
     assert.equal(log.segments.shrink(10), false);
-    seal(opened);
+    archive(opened);
     assert.ok(pages('freelist_count') > 2500);
     assert.equal(log.segments.shrink(100), true);
     while (log.segments.shrink(100));
@@ -104,7 +104,7 @@ describe('a log in segments', () => {
   });
 
   it('takes an erased payload from no segment, and has it in none once that is written anew', (t) => {
-    const opened = sealedLog(t);
+    const opened = archivedLog(t);
     const { db, log, path } = opened;
     erase(opened, 'posts/3');
     const erased = () =>
@@ -134,7 +134,7 @@ describe('a log in segments', () => {
     erase(opened, 'posts/3');
     assert.equal(opened.log.segments.keep(pending), false);
     assert.equal(archivedUpTo(opened.db), 0);
-    seal(opened);
+    archive(opened);
     assert.equal(verdict(opened.db), null);
     erase(opened, 'posts/2');
     const rewriting = rewriteSegment(opened.db);
@@ -142,7 +142,7 @@ describe('a log in segments', () => {
     assert.equal(rewriting && opened.log.segments.keep(rewriting), false, 'it was written anew by another');
   });
 
-  it('is not sealed where a payload is not the one that was recorded', (t) => {
+  it('is not archived if a payload is not the one that was recorded', (t) => {
     const opened = openTestLog(t);
     appendMany(opened, 20);
     opened.db.exec(`DROP TRIGGER payloads_update; UPDATE payloads SET body = 'x' WHERE position = 7`);
@@ -150,7 +150,7 @@ describe('a log in segments', () => {
   });
 
   it('is found out where a segment is missing, was altered, or is another one, and says which', (t) => {
-    const opened = sealedLog(t);
+    const opened = archivedLog(t);
     const { db, log } = opened;
     const [file, other] = [firstFile(opened), join(dirname(firstFile(opened)), segmentsOf(db)[1]?.file ?? '')];
     const bytes = readFileSync(file);
@@ -172,7 +172,7 @@ describe('a log in segments', () => {
   });
 
   it('does not take the word of the table for what is in a segment', (t) => {
-    const opened = sealedLog(t);
+    const opened = archivedLog(t);
     const [kept] = segmentsOf(opened.db);
     assert.ok(kept);
     erase(opened, 'posts/0');
@@ -203,7 +203,7 @@ describe('a log in segments', () => {
     assert.equal(content(), before);
     assert.equal(upgradeLog(db, seals), null);
     const log = reopen();
-    seal({ ...opened, log });
+    archive({ ...opened, log });
     assert.equal(archivedUpTo(db), 10);
     assert.equal(verdict(db), null);
     // The seal of its head is the one that it had.
@@ -212,7 +212,7 @@ describe('a log in segments', () => {
   });
 
   it('says which segment cannot be read', (t) => {
-    const opened = sealedLog(t);
+    const opened = archivedLog(t);
     const file = firstFile(opened);
     renameSync(file, `${file}.away`);
     assert.throws(() => opened.log.texts(3, 4), { message: 'the segment of events 1 to 10 of the log is missing' });
@@ -227,7 +227,7 @@ describe('a log in segments', () => {
       },
       {
         weight: 2,
-        arbitrary: fc.record({ kind: fc.constant('seal' as const), isKept: fc.boolean(), shed: fc.nat(3) }),
+        arbitrary: fc.record({ kind: fc.constant('archive' as const), isKept: fc.boolean(), shed: fc.nat(3) }),
       },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant('erase' as const), stream: fc.nat(6) }) },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant('rewrite' as const), isKept: fc.boolean() }) },
@@ -254,7 +254,7 @@ describe('a log in segments', () => {
             erase({ ...opened, log }, stream);
             for (const event of model) if (event.stream === stream && event.text !== 'erasure') event.text = null;
             model.push({ stream, text: 'erasure' });
-          } else if (one.kind === 'seal') {
+          } else if (one.kind === 'archive') {
             const pending = writeSegment(db, sizes);
             // A process that is killed in between leaves a draft.
             if (pending && one.isKept) log.segments.keep(pending);

@@ -63,7 +63,7 @@ export const diskMutations: readonly Mutation[] = [
     test: { file: 'test/storage/scrub.test.ts', name: 'cleans pages again that are changed between its steps' },
   },
   {
-    what: 'The log keeps the pages that sealed payloads have left.',
+    what: 'The log keeps the pages that archived payloads have left.',
     file: 'storage/sqlite.ts',
     text: 'if (options.shrinks)',
     replacement: 'if (options.shrinks && !path)',

@@ -59,7 +59,7 @@ type Person = { id: string; mark: string; isLiving: boolean; isErased: boolean; 
 function play(directory: Directory, steps: readonly Step[], salt: string): Person[] {
   const people: Person[] = [];
   for (const [index, { do: what, pick, kind, size }] of steps.entries()) {
-    if (index % 20 === 19) seal(directory);
+    if (index % 20 === 19) archive(directory);
     const person = people[pick % Math.max(1, people.length)];
     const words = (mark: string) => ({ name: `${mark}-${index}`, about: `${mark} `.repeat(size) });
     if (what === 'create' || !person) {
@@ -91,7 +91,7 @@ function play(directory: Directory, steps: readonly Step[], salt: string): Perso
 }
 
 /** Moves what is not of the newest events into segments. */
-function seal({ log, readFile }: Directory): void {
+function archive({ log, readFile }: Directory): void {
   withDatabase(join(dirname(readFile), 'log.db'), { readonly: true }, (db) => {
     const pending = writeSegment(db, { events: 12, hot: 4 });
     if (pending) log.segments.keep(pending);

@@ -63,7 +63,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   pick: fc.nat({ max: 50 }),
 });
 
-/** Random writes, most of them on posts; some of what was recorded is sealed. */
+/** Random writes, most of them on posts; some of their payloads are archived. */
 function play(directory: Directory, steps: readonly Step[]): void {
   const posts: string[] = [];
   const users: string[] = [];
@@ -86,7 +86,7 @@ function play(directory: Directory, steps: readonly Step[]): void {
       if (what === 'remove') directory.remove('posts', post);
       else erase(directory, post);
     }
-    if (index % 20 === 19) seal(directory);
+    if (index % 20 === 19) archive(directory);
   }
 }
 
@@ -98,7 +98,7 @@ function erase({ log, record }: Directory, id: string): void {
   record(change, { erases: [stream], context: { reason: 'asked to' } });
 }
 
-function seal({ log, readFile }: Directory): void {
+function archive({ log, readFile }: Directory): void {
   withDatabase(join(dirname(readFile), 'log.db'), { readonly: true }, (db) => {
     const pending = writeSegment(db, { events: 12, hot: 4 });
     if (pending) log.segments.keep(pending);
@@ -112,7 +112,7 @@ before(() => {
   const directory = openDirectory(folder, config);
   const posts = Array.from({ length: 400 }, (_, index) => directory.create('posts', { title: `t${index}` }));
   for (const id of posts.slice(0, 200)) directory.update('posts', id, { body: 'changed' });
-  seal(directory);
+  archive(directory);
   directory.close();
 });
 after(() => rmSync(folder, { recursive: true, force: true }));

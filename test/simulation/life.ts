@@ -155,8 +155,8 @@ export function step(world: World, life: Life): void {
   const dice = world.random();
   if (dice < 0.62) append(world, life, false);
   else if (dice < 0.7) append(world, life, true);
-  else if (dice < 0.78) seal(world, life, 'seal');
-  else if (dice < 0.84) seal(world, life, 'rewrite');
+  else if (dice < 0.78) archive(world, life, 'archive');
+  else if (dice < 0.84) archive(world, life, 'rewrite');
   else if (dice < 0.89) tolerant(world, () => void life.log.segments.shed(1 + below(world.random, 8)));
   else if (dice < 0.92)
     tolerant(world, () => void product.giveBackPages(life.databases[0], 1 + below(world.random, 8), 0));
@@ -199,8 +199,8 @@ function calmly<T>({ disk }: World, look: () => T): T {
   return disk.calmly(look);
 }
 
-/** The thread that seals reads the log through a connection of its own. */
-function seal(world: World, { log, databases }: Life, what: 'seal' | 'rewrite'): void {
+/** The thread that archives reads the log through a connection of its own. */
+function archive(world: World, { log, databases }: Life, what: 'archive' | 'rewrite'): void {
   const { random, disk } = world;
   let pending: PendingSegment | null = null;
   const sizes = { events: oneOf(random, [5, 12, 30]), hot: below(random, 6) };
@@ -208,7 +208,7 @@ function seal(world: World, { log, databases }: Life, what: 'seal' | 'rewrite'):
   try {
     const db = product.openDatabase(databases[0].name, { readonly: true, cacheMiB: 2 });
     try {
-      pending = what === 'seal' ? product.writeSegment(db, sizes) : product.rewriteSegment(db);
+      pending = what === 'archive' ? product.writeSegment(db, sizes) : product.rewriteSegment(db);
     } finally {
       db.close();
     }

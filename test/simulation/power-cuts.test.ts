@@ -18,7 +18,7 @@ function appendMany(world: World, life: Life, count: number): void {
   for (let left = count; left > 0; left -= 1) append(world, life, false);
 }
 
-function seal(life: Life): void {
+function archive(life: Life): void {
   const pending = product.writeSegment(life.databases[0], { events: 5, hot: 0 });
   assert.ok(pending && life.log.segments.keep(pending));
   while (life.log.segments.shed(5));
@@ -56,7 +56,7 @@ describe('After a power cut on a disk that keeps no more than it has to', () => 
     const world = strictWorld(t);
     const life = startSound(world);
     appendMany(world, life, 8);
-    seal(life);
+    archive(life);
     assert.ok(cutAndStart(world).log.head().size >= 8);
   });
 
@@ -107,7 +107,7 @@ describe('After a power cut on a disk that keeps no more than it has to', () => 
     const world = strictWorld(t);
     const life = startSound(world);
     appendMany(world, life, 8);
-    seal(life);
+    archive(life);
     append(world, life, true);
     while (life.log.segments.hasRemovals()) life.log.segments.rewriteNow();
     world.disk.setFaults({ cutAt: null, chance: { syncFolder: 1 }, only: '/segments' });

@@ -40,8 +40,8 @@ export type RunOptions = { seed: number; ignoresSync?: boolean; isBrief?: boolea
 let isWarm = false;
 
 /**
- * One run: some processes, one after the other, that write, seal and erase on one disk until their power is cut or they
- * end otherwise. Each finds all that was acknowledged by those before it. All of it follows from the seed.
+ * One run: some processes, one after the other, that write, archive and erase on one disk until their power is cut or
+ * they end otherwise. Each finds all that was acknowledged by those before it. All of it follows from the seed.
  *
  * @throws BrokenPromise where it does not.
  */

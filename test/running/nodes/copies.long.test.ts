@@ -92,11 +92,11 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
     const {
       posts: [id],
       data: moved,
-    } = await sealedLog(t, folder, database, [erased, 'left']);
-    const b = await startNode(t, database.address, { config: sealedConfig, environment: environment('b') });
+    } = await archivedLog(t, folder, database, [erased, 'left']);
+    const b = await startNode(t, database.address, { config: archivedConfig, environment: environment('b') });
     const a = await startNode(t, database.address, {
       data: moved,
-      config: sealedConfig,
+      config: archivedConfig,
       environment: environment('a'),
     });
     await post(b, 'of the other node');
@@ -109,7 +109,7 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
     assert.equal(existsSync(join(early, 'node')), false);
     const first = await startNode(t, database.address, {
       data: early,
-      config: sealedConfig,
+      config: archivedConfig,
       environment: { ANNALS_API_KEY: apiKey },
     });
     assert.deepEqual(segmentsIn(early), before);
@@ -122,7 +122,7 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
     const last = await post(b, 'after the backup');
     const data = await restored(backup, join(folder, 'c'));
     assert.notDeepEqual(remainsIn(data, [erased]), []);
-    const c = await startNode(t, database.address, { data, config: sealedConfig, environment: environment('c') });
+    const c = await startNode(t, database.address, { data, config: archivedConfig, environment: environment('c') });
     // From its first answer on.
     assert.deepEqual(remainsIn(data, [erased]), []);
     assert.equal((await c.call('GET', `${posts}/${id}`)).status, 404);
@@ -149,7 +149,7 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
     const kept = readFiles().map((name) => [name, statSync(join(copy, name)).ino]);
     const d = await startNode(t, database.address, {
       data: copy,
-      config: sealedConfig,
+      config: archivedConfig,
       environment: { ANNALS_API_KEY: apiKey },
     });
     // The same file: none was built.
@@ -286,17 +286,17 @@ async function goBack({ sql }: TestDatabase, size: number): Promise<void> {
   );
 }
 
-const sealedConfig = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
+const archivedConfig = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
 
 /**
  * Moves a log with segments of 20 events into a database. @returns the ids of the first posts, and the data directory
  * of a node.
  */
-async function sealedLog(t: TestContext, folder: string, { address }: TestDatabase, titles: readonly string[]) {
+async function archivedLog(t: TestContext, folder: string, { address }: TestDatabase, titles: readonly string[]) {
   const usual = { ...usualSizes };
   Object.assign(usualSizes, { events: 20, hot: 5 });
   t.after(() => Object.assign(usualSizes, usual));
-  const service = await startHere(t, sealedConfig);
+  const service = await startHere(t, archivedConfig);
   const ids: string[] = [];
   for (const title of [...titles, ...Array.from({ length: 60 }, (_, index) => `post ${index}`)])
     ids.push((await service.call('POST', '/api/collections/posts', { title })).body.id);

@@ -10,18 +10,18 @@ import { apiKey, cpuSeconds, pathOf, runModule, type Server, startAnnals } from 
 import { median, round, table, verdict } from './report.ts';
 import { mediansOf, type Plan } from './rounds.ts';
 
-/** So many are left to be sealed when it begins, so that it goes on through all rounds. */
+/** The events to archive at the beginning: enough for all rounds. */
 const events = 200_000;
 
 type Side = { name: string; server: Server; loads: Load[] };
 
-/** Creates while a log is being sealed without a pause against creates of one that is not sealed, in turn. */
-export async function sealing(folder: string, plan: Plan): Promise<void> {
-  const [data, copy] = [join(folder, 'sealed'), join(folder, 'unsealed')];
-  const NODE_OPTIONS = `--import=${pathOf('./unsealed.ts')}`;
+/** Creates in a log that archives without a pause, in turn with creates in a log that archives nothing. */
+export async function archiving(folder: string, plan: Plan): Promise<void> {
+  const [data, copy] = [join(folder, 'archived'), join(folder, 'unarchived')];
+  const NODE_OPTIONS = `--import=${pathOf('./unarchived.ts')}`;
   runModule('./generate.ts', [data, String(events), '1', '0'], { wrapper: ['env', `NODE_OPTIONS=${NODE_OPTIONS}`] });
   cpSync(data, copy, { recursive: true });
-  const ours = { name: 'is being sealed', server: await startAnnals(data, join(folder, 'one')), loads: [] };
+  const ours = { name: 'is being archived', server: await startAnnals(data, join(folder, 'one')), loads: [] };
   stop(ours);
   const options = { environment: { NODE_OPTIONS } };
   const bare = { name: 'is not', server: await startAnnals(copy, join(folder, 'other'), options), loads: [] };
@@ -44,16 +44,16 @@ export async function sealing(folder: string, plan: Plan): Promise<void> {
       const { perSecond, p50, p99, cpu } = mediansOf(loads);
       return [name, round(perSecond), round(p50 / 1000), round(p99 / 1000), round(cpu)];
     });
-    const sealed = inLog(data, archivedUpTo);
-    table(`Durable creates of ~1 KB, 32 connections; ${sealed} events sealed meanwhile`, columns, rows);
+    const archived = inLog(data, archivedUpTo);
+    table(`Durable creates of ~1 KB, 32 connections; ${archived} events archived meanwhile`, columns, rows);
     const ratioOf = (name: 'perSecond' | 'cpu') =>
       median(ours.loads.map((one: Load, at) => one[name] / (bare.loads[at]?.[name] ?? 1)));
-    verdict('creates/s while the log is being sealed, of those while it is not', ratioOf('perSecond'), 0.8);
+    verdict('creates/s while the log is being archived, of those while it is not', ratioOf('perSecond'), 0.8);
     verdict('the same by CPU per create', 1 / ratioOf('cpu'), 0.8);
     goOn(ours);
-    const alone = await sealRest(ours.server, data);
+    const alone = await archiveRest(ours.server, data);
     const perCreate = median(bare.loads.map(({ cpu }: Load) => cpu));
-    table('An event is sealed once', ['CPU µs/event', 'of a create'], [[round(alone), round(alone / perCreate)]]);
+    table('An event is archived once', ['CPU µs/event', 'of a create'], [[round(alone), round(alone / perCreate)]]);
   } finally {
     for (const side of sides) {
       goOn(side);
@@ -62,8 +62,8 @@ export async function sealing(folder: string, plan: Plan): Promise<void> {
   }
 }
 
-/** Waits for the rest to be sealed, and to be gone from the table. @returns microseconds of CPU for an event. */
-async function sealRest({ pid }: Server, data: string): Promise<number> {
+/** Waits until the rest is archived, and gone from the table. @returns microseconds of CPU for an event. */
+async function archiveRest({ pid }: Server, data: string): Promise<number> {
   const [begun, from] = [cpuSeconds(pid), inLog(data, archivedUpTo)];
   const isDone = (log: Sqlite) => {
     const size = log.prepare<[], number>('SELECT size FROM head').pluck().get() ?? 0;

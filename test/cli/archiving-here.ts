@@ -12,7 +12,7 @@ import { eventually, recordedEvents } from '../helpers/shared.ts';
 import { findingIn } from '../projections/directory.ts';
 
 /** A service that makes a segment of every 20 events. Until the tests of the file have ended, all of the process do. */
-export function useSealingService() {
+export function useArchivingService() {
   const usual = { ...usualSizes };
   before(() => Object.assign(usualSizes, { events: 20, hot: 5 }));
   after(() => Object.assign(usualSizes, usual));
@@ -28,7 +28,7 @@ export function useSealingService() {
   }
 
   /** Writes until there is a further segment, and its payloads have left `log.db`. */
-  async function seal(): Promise<void> {
+  async function archive(): Promise<void> {
     const [{ length }, last] = [segments(), segments().at(-1)?.last ?? 0];
     for (let at = 0; Number(inLog('SELECT size FROM head')) < last + 25; at += 1) await post(`Bilby-${length}-${at}`);
     await eventually(
@@ -51,10 +51,10 @@ export function useSealingService() {
 
   before(async () => {
     await post('first');
-    await seal();
-    await seal();
+    await archive();
+    await archive();
   });
-  return { service, segments, post, seal, erase, saved };
+  return { service, segments, post, archive, erase, saved };
 }
 
 function segmentsOfLog(folder: string) {

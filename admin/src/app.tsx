@@ -21,7 +21,7 @@ import { LanguageContext } from './words/language.ts';
 const bareTitle = document.title;
 onAccountLeft(() => {
   notifications.clean();
-  // That of the page before stands until the next one has its own.
+  // The title of the previous page would stay until the next page sets its own.
   document.title = bareTitle;
 });
 
@@ -79,7 +79,7 @@ function Pages({ session }: { session: Session }) {
           <LoginPage boot={boot} />
         ) : (
           <>
-            {/* Another account has pages of its own: nothing of the one before is left in them. */}
+            {/* By the key another account gets new pages: no state of the previous account is left in them. */}
             <Frame key={`${session.account.collection}/${session.account.user.id}`} />
             {session.state === 'expired' && <LoginDialog boot={boot} account={session.account} />}
           </>

@@ -50,7 +50,7 @@ export function testEachPage(looks: readonly Look[]): void {
       for (const { id, slug } of body.docs) {
         await go(`/c/stories/${id}`);
         await page.getByRole('textbox', { name: 'Text', exact: true }).waitFor();
-        assert.equal(await page.getByText('can only be read').count(), 0, slug);
+        assert.equal(await page.getByText('you can only read it here').count(), 0, slug);
       }
     });
 

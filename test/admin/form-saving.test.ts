@@ -3,10 +3,10 @@ import { describe, it, type TestContext } from 'node:test';
 import { type Form, openForm } from '../../admin/src/pages/document/form/store.ts';
 import { unparsed, type Values } from '../../admin/src/pages/document/form/values.ts';
 import { openSaver } from '../../admin/src/pages/document/save/saver.ts';
-import { type Kept, openAutosave } from '../../admin/src/pages/document/unsaved-changes/autosave.ts';
+import { openAutosave, type UnsavedChanges } from '../../admin/src/pages/document/unsaved-changes/autosave.ts';
 import { newestFirst } from '../../admin/src/pages/document/unsaved-changes/newest.ts';
 import type { Field } from '../../admin/src/schema/fields.ts';
-import type { KeptHere } from '../../admin/src/service/kept-here.ts';
+import type { LocalChanges } from '../../admin/src/service/local-changes.ts';
 import { ApiError } from '../../client/errors.ts';
 
 const fields: Field[] = [
@@ -202,12 +202,12 @@ function placesOf() {
     failing,
     places: {
       here: {
-        keep: (kept: Kept, at: string | null) => call('here', { ...kept.data, at }),
+        keep: (changes: UnsavedChanges, at: string | null) => call('here', { ...changes.data, at }),
         drop: () => call('drop here'),
       },
       service: {
-        keep: async (kept: Kept) => {
-          await call('service', kept.data);
+        keep: async (changes: UnsavedChanges) => {
+          await call('service', changes.data);
           return 'T';
         },
         drop: () => call('drop at service'),
@@ -297,7 +297,7 @@ describe('a draft', () => {
 });
 
 describe('the drafts of a document', () => {
-  const here = (form: string, updatedAt: string, atService: string | null): KeptHere => ({
+  const here = (form: string, updatedAt: string, atService: string | null): LocalChanges => ({
     account: 'a/1',
     target: 'posts/1',
     form,

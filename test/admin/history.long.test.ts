@@ -144,7 +144,7 @@ describeAdmin('The history of a document', (open) => {
     const main = page.locator('main');
     for (const part of ['', '/history', '/references']) {
       await go(`/c/articles/${id}${part}?asOf=${before}`);
-      await main.getByText('This document was not made yet').waitFor();
+      await main.getByText('This document did not exist yet').waitFor();
       await main.getByText(new RegExp(`It was created on .*, at position ${firstPosition} of the log`)).waitFor();
       assert.doesNotMatch(await main.innerText(), /deleted|no longer|no such/);
     }

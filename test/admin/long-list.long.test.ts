@@ -122,7 +122,7 @@ describeAdmin('A list of many documents', (open) => {
     await setCondition(page, ['Pages', 'is below', '10']);
     await page.getByText('5 documents').waitFor();
     await page.getByRole('button', { name: 'Status is draft', exact: true }).click();
-    await page.getByLabel('Documents that match').selectOption({ label: 'any filter' });
+    await page.getByLabel('Documents must match').selectOption({ label: 'any filter' });
     await page.getByText('10,005 documents').waitFor();
     await page.keyboard.press('Escape');
     await page.reload();

@@ -106,7 +106,7 @@ describeAdmin('The picker of related documents', (open) => {
     await service.call('DELETE', `${authors}/${gone}`);
     const { page } = await open({ service, user: chief, path: `/c/articles/${id}` });
     const row = chosen(page).filter({ hasText: gone });
-    await row.getByText('Deleted, or not for you to see').waitFor();
+    await row.getByText('Deleted or not visible to you').waitFor();
     await chosen(page).filter({ hasText: 'There There' }).waitFor();
     assert.equal(await row.getByRole('link').count(), 0);
     const heights = (await Promise.all([0, 1].map((at) => chosen(page).nth(at).boundingBox()))).map(

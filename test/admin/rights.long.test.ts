@@ -186,7 +186,7 @@ describeAdmin('The form and the history of a document that a user may see a part
     await go('');
     await go(`/c/contracts/${contract}`);
     await go(`/c/contracts/${contract}/history?v=1`);
-    await page.getByText('Your account may see that something changed, not what.').waitFor();
+    await page.getByText('Your account may see that something changed, but not what.').waitFor();
     await page.getByRole('navigation', { name: 'Versions' }).getByRole('button').nth(1).waitFor();
     assert.equal(await page.getByRole('button', { name: 'Restore' }).count(), 0);
     await go('/trash');

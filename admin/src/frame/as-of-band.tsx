@@ -5,7 +5,7 @@ import { Icon } from '../theme/icons.tsx';
 import { useLanguage, useWords } from '../words/index.ts';
 import styles from './as-of-band.module.css';
 
-/** The band that says that not today's content is shown. */
+/** The band that says that the pages show content of the past. */
 export function AsOfBand() {
   const { shell } = useWords();
   const language = useLanguage();

@@ -4,7 +4,7 @@ import { readNewestChanges } from '../service/newest-changes.ts';
 import { useOwnRead } from '../service/queries.ts';
 import type { LogFacts } from './as-of-moments.ts';
 
-/** The facts of the log that moments are offered by; undefined until they are read. */
+/** The facts of the log from which moments are offered; undefined until they are read. */
 export function useLogFacts(): LogFacts | undefined {
   return useOwnRead(['changes', 'moments'], ({ signal }) => readLogFacts(signal)).data;
 }
@@ -16,7 +16,7 @@ async function readLogFacts(signal: AbortSignal): Promise<LogFacts> {
   return { size, first: first === undefined ? null : new Date(first), changes: changes.map(startOf) };
 }
 
-/** The position of a change, of one of many that were recorded together the position of their first. */
+/** The position of a change; for a change of a batch, the position of the first change of that batch. */
 function startOf({ header }: LogEvent, _index: number, all: readonly LogEvent[]): number {
   const first = header.batch === undefined ? null : all.find((other) => other.header.batch === header.batch);
   return (first?.header ?? header).position;

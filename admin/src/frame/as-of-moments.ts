@@ -3,7 +3,7 @@ import { momentAt, wallClock } from '../parts/wall-clock.ts';
 const day = 24 * 60 * 60 * 1000;
 
 /**
- * The log: its length, when its first event was recorded, and where its newest changes of content begin, in their
+ * The log: its length, the time of its first event, and the positions at which its newest changes of content begin, in
  * order.
  */
 export type LogFacts = { size: number; first: Date | null; changes: readonly number[] };
@@ -18,7 +18,7 @@ type Offer =
   | 'asOfMonthAgo'
   | 'asOfYearStart';
 
-/** Moments of a log, each as `asOf` takes it: none is before its first event. */
+/** The moments to offer, each as `asOf` takes it. No moment is before the first event of the log. */
 export function momentsOf({ first, changes }: LogFacts, now: Date): [Offer, string][] {
   const beforeLast = (changes.at(-1) ?? 0) - 1;
   const beforeLastTen = (changes.at(-10) ?? 0) - 1;
@@ -40,7 +40,7 @@ export function momentsOf({ first, changes }: LogFacts, now: Date): [Offer, stri
   ];
 }
 
-/** The moment that the form begins with: a day ago, or the first whole second of a log that is younger. */
+/** The moment that the form starts with: a day ago or, if the log is younger, its first whole second. */
 export function suggestedMoment(first: Date | null, now: Date): Date {
   const start = first === null ? now : new Date(Math.ceil(first.getTime() / 1000) * 1000);
   return new Date(Math.min(Math.max(withDaysAgo(now, 1).getTime(), start.getTime()), now.getTime()));
@@ -50,12 +50,12 @@ function withDaysAgo(from: Date, days: number): Date {
   return new Date(from.getTime() - days * day);
 }
 
-/** A moment as an input of type `datetime-local` has it, to the second; empty for one that is not a date. */
+/** A moment as the value of a `datetime-local` input, to the second; empty for an invalid date. */
 export function localText(moment: Date): string {
   return wallClock(moment).slice(0, 'YYYY-MM-DDThh:mm:ss'.length);
 }
 
-/** The text of such an input as `asOf` takes it, with its zone; null where it is empty. */
+/** The value of a `datetime-local` input as `asOf` takes it, with its zone; null if it is empty. */
 export function asOfText(local: string): string | null {
   return momentAt(local)?.replace('.000Z', 'Z') ?? null;
 }

@@ -33,7 +33,7 @@ function Layout() {
   useEffect(() => {
     setMenuOpen(false);
     content.current?.scrollTo(0, 0);
-    // The control that had the focus is gone with the page before: the keyboard goes on in this one.
+    // The control with the focus went away with the previous page: the keyboard continues in this page.
     if (before.current !== address && document.activeElement === document.body) {
       content.current?.focus({ preventScroll: true });
     }

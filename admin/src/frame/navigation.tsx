@@ -8,7 +8,7 @@ import { Icon, type IconName } from '../theme/icons.tsx';
 import { useWords } from '../words/index.ts';
 import styles from './navigation.module.css';
 
-/** The way to every page, as far as the user may see what is there. */
+/** The links to all pages that the user may see. */
 export function Navigation() {
   const { shell } = useWords();
   const model = useModel();
@@ -114,7 +114,7 @@ function Item({ to, icon, children }: { to: string; icon: IconName; children: Re
   );
 }
 
-/** The mark of the product, where the configuration has no logo. */
+/** The mark of the product, shown if the configuration has no logo. */
 function Mark() {
   return (
     <svg width="24" height="24" viewBox="0 0 32 32" aria-hidden="true" className={styles.mark}>

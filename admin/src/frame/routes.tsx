@@ -24,7 +24,7 @@ const PersonPage = page(() => import('../pages/people/person-page.tsx'), 'Person
 const KeysPage = page(() => import('../pages/keys/keys-page.tsx'), 'KeysPage');
 const MePage = page(() => import('../pages/people/me-page.tsx'), 'MePage');
 
-/** The page of an address behind the login. Each reads the parameters of its address itself. */
+/** The page of an address behind the login. Each page reads the parameters of its address itself. */
 export function Routes() {
   return (
     <Switch>

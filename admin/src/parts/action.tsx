@@ -1,7 +1,7 @@
 import { ActionIcon } from '@mantine/core';
 import { Icon, type IconName } from '../theme/icons.tsx';
 
-/** A small button of an item. One that can do nothing now keeps the focus that it has. */
+/** A small button of an item. A button that is off keeps the focus. */
 export function Action(props: { icon: IconName; label: string; isOff?: boolean; act: () => void }) {
   const { icon, label, isOff = false, act } = props;
   return (
@@ -16,7 +16,7 @@ export function Action(props: { icon: IconName; label: string; isOff?: boolean; 
       onClick={({ currentTarget }) => {
         if (isOff) return;
         act();
-        // An element that is put elsewhere loses the focus.
+        // An element that moves within the document loses the focus.
         requestAnimationFrame(() => currentTarget.isConnected && currentTarget.focus());
       }}
     >

@@ -3,8 +3,8 @@ import { useAccount } from '../service/session.ts';
 import { useWords, type Words } from '../words/index.ts';
 
 /**
- * The name of an actor: its label, else what it is. `own` is the id of the user: events name the collection as it is
- * recorded.
+ * The name of an actor: its label, else its kind. `own` is the id of the user without the collection, whose name in
+ * events may differ from its slug.
  */
 export function nameOfActor(actor: Actor, words: Words['shared'], own: string): string {
   const { type, id, label } = actor;

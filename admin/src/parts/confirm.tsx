@@ -3,22 +3,23 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { messageOf } from '../service/queries.ts';
 import { useWords } from '../words/index.ts';
 import styles from './confirm.module.css';
+import dialogStyles from './dialog.module.css';
 import { useDialog } from './dialog.ts';
 
 type Props = {
   title: string;
   children?: ReactNode;
-  /** The word of the button that does it. */
+  /** The label of the button that confirms. */
   button: string;
   isDangerous?: boolean;
-  /** Whether a reason is asked for; `required` where the configuration demands one. */
+  /** Whether a reason is asked for; `required` if the configuration demands one. */
   reason?: 'optional' | 'required';
   onClose: () => void;
-  /** Does it; an error stays in the dialog. */
+  /** Does the action; an error is shown in the dialog. */
   confirm: (options: { reason?: string }) => Promise<void>;
 };
 
-/** A question before something is done that changes what others see. */
+/** Asks before an action that changes what other users see. */
 export function Confirm({ title, children, button, isDangerous = false, reason, onClose, confirm }: Props) {
   const dialog = useDialog(onClose);
   const { shared } = useWords();
@@ -39,7 +40,7 @@ export function Confirm({ title, children, button, isDangerous = false, reason, 
   };
   return (
     <Modal {...dialog} title={title}>
-      <form onSubmit={submit} className={styles.form}>
+      <form onSubmit={submit} className={dialogStyles.body}>
         {children}
         {reason !== undefined && (
           <TextInput

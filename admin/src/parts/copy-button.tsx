@@ -5,7 +5,7 @@ import { useCopy } from './use-copy.ts';
 
 type Props = { text: string; label?: string } & Pick<ButtonProps, 'variant' | 'size'>;
 
-/** Copies a text, and says so. Nothing without a clipboard: the text can be selected where it stands. */
+/** A button that copies a text, and says so. Without a clipboard there is no button: the text can be selected. */
 export function CopyButton({ text, label, variant = 'default', size = 'xs' }: Props) {
   const { shared } = useWords();
   const { isCopied, copy } = useCopy(text);

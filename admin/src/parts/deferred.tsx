@@ -1,10 +1,10 @@
 import { type ComponentType, type FunctionComponent, type ReactNode, useEffect, useState } from 'react';
 
 /**
- * A component in a file of its own, which is read when it is first drawn; until it has come, `placeholder` stands
- * there. React's own `lazy` takes 300 ms at least: so long it holds back the content that follows a fallback.
+ * A component in a file of its own, which is loaded when the component is first rendered; until then `placeholder` is
+ * shown. React's own `lazy` takes 300 ms at least: React holds back for that long the content that follows a fallback.
  *
- * @throws while it is drawn, the error of a file that cannot be read
+ * @throws while it is rendered, the error of a file that cannot be loaded
  */
 export function deferred<Props extends object>(
   read: () => Promise<ComponentType<Props>>,
@@ -12,19 +12,19 @@ export function deferred<Props extends object>(
 ): FunctionComponent<Props> {
   let found: ComponentType<Props> | null = null;
   return function Deferred(props: Props) {
-    const [Shown, setShown] = useState(() => found);
+    const [Component, setComponent] = useState(() => found);
     const [failure, setFailure] = useState<{ error: unknown } | null>(null);
     useEffect(() => {
-      if (Shown !== null) return;
+      if (Component !== null) return;
       read().then(
         (component) => {
           found = component;
-          setShown(() => component);
+          setComponent(() => component);
         },
         (error: unknown) => setFailure({ error }),
       );
-    }, [Shown]);
+    }, [Component]);
     if (failure !== null) throw failure.error;
-    return Shown === null ? placeholder : <Shown {...props} />;
+    return Component === null ? placeholder : <Component {...props} />;
   };
 }

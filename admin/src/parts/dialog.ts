@@ -10,15 +10,15 @@ function set(next: readonly symbol[]): void {
   tell();
 }
 
-/** The element that the focus goes back to: of an item of a menu, which is gone by then, the button of the menu. */
+/** The element that the focus returns to; for an item of a menu, which is gone by then, the button of the menu. */
 function openerOf(focused: Element | null): Element | null {
   const menu = focused?.closest('[role=menu]');
   return menu ? document.querySelector(`[aria-controls="${CSS.escape(menu.id)}"]`) : focused;
 }
 
 /**
- * The properties of a dialog or drawer that is there while it is open: Escape closes the topmost only, and the focus
- * goes back to the element that had it before.
+ * The properties of a dialog or drawer that is rendered only while it is open: Escape closes the topmost only, and the
+ * focus returns to the element that had it before.
  */
 export function useDialog(onClose: () => void) {
   const { shared } = useWords();

@@ -3,7 +3,7 @@ import { Icon } from '../theme/icons.tsx';
 import { useWords } from '../words/index.ts';
 import styles from './pager.module.css';
 
-/** The way to the other pages of a list; nothing where there is but one. */
+/** The buttons to the other pages of a list; nothing if there is only one page. */
 export function Pager({ page, pages, setPage }: { page: number; pages: number; setPage: (page: number) => void }) {
   const { shared } = useWords();
   if (pages <= 1) return null;

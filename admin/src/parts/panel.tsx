@@ -1,7 +1,7 @@
 import { type ReactNode, useId } from 'react';
 import styles from './panel.module.css';
 
-/** The styles of the content of a panel: rows, soft and empty texts. */
+/** The styles for the content of a panel: rows, soft and empty texts. */
 export const panelStyles = styles;
 
 /** A part of a page with a heading of its own. */

@@ -3,22 +3,22 @@ import type { DataField } from '../schema/fields.ts';
 import type { Collection } from '../schema/model.ts';
 import { titleOf } from '../schema/titles.ts';
 
-/** The language and names that the text of a value is made with. */
+/** The language and the names with which the texts of values are made. */
 export type Formatters = {
   language: string;
   yes: string;
   no: string;
   items: (count: number) => string;
-  /** The collection that a field points into; undefined where the user cannot see it. */
+  /** The collection that a field points into; undefined if the user cannot see it. */
   target: (slug: string) => Collection | undefined;
-  /** Nothing is shortened. */
+  /** True: nothing is shortened. */
   isWhole?: boolean;
 };
 
 const mostLetters = 200;
 const mostItems = 5;
 
-/** The text that a value is shown as, in the language of the user; empty for what has no value. */
+/** The text of a value, in the language of the user; empty if there is no value. */
 export function textOfValue(value: unknown, field: DataField, formatters: Formatters): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return listText(value, field, formatters);
@@ -52,14 +52,14 @@ function wordsOf(text: string, { type, options, relationTo }: DataField, { langu
   if (type === 'select' || type === 'multiSelect' || type === 'radio') {
     return options?.find((option) => option.value === text)?.label ?? text;
   }
-  // An id stays where what it points at cannot be read.
+  // The id is shown if its document cannot be read.
   if (relationTo !== undefined) return isWhole ? text : `${text.slice(0, 8)}…`;
   if (type === 'datetime') return momentText(text, language);
   if (type === 'date') return dayText(text, language);
   return shortened(text);
 }
 
-/** A day of the calendar, wherever the user is. */
+/** A day of the calendar, the same in every time zone. */
 function dayText(day: string, language: string): string {
   const time = Date.parse(`${day}T00:00:00Z`);
   return Number.isNaN(time)

@@ -21,7 +21,7 @@ export function momentOf(moment: string, language: string): string {
   return new Date(moment).toLocaleString(language, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
-/** A moment as people say it, with the exact one behind it. */
+/** How long ago a moment was, with the moment in full as its title. */
 export function Ago({ moment }: { moment: string }) {
   const language = useLanguage();
   return (

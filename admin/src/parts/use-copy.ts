@@ -3,8 +3,8 @@ import { useState } from 'react';
 const told = 2_000;
 
 /**
- * Puts a text on the clipboard; `isCopied` for two seconds after it. `copy` is undefined where a page has no clipboard:
- * browsers give it to pages that came by HTTPS, or from this machine.
+ * Puts a text on the clipboard; `isCopied` is true for two seconds after that. `copy` is undefined if the page has no
+ * clipboard: browsers give it to pages that came by HTTPS, or from the same machine.
  */
 export function useCopy(text: string): { isCopied: boolean; copy: (() => Promise<void>) | undefined } {
   const [isCopied, setCopied] = useState(false);

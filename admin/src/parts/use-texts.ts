@@ -3,7 +3,7 @@ import { useModel } from '../service/model.tsx';
 import { useLanguage, useWords } from '../words/index.ts';
 import type { Formatters } from './texts.ts';
 
-/** The language and names that texts of values are made with. */
+/** The language and the names with which the texts of values are made. */
 export function useFormatters(): Formatters {
   const { shared, list } = useWords();
   const language = useLanguage();

@@ -1,9 +1,9 @@
-/** A moment as a `datetime-local` control has it: the wall clock of the browser, without a zone. */
+/** A moment as the value of a `datetime-local` control: the wall clock of the browser, without a zone. */
 export function wallClock(moment: string | Date): string {
   const date = new Date(moment);
   if (Number.isNaN(date.getTime())) return '';
   const wall = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString();
-  // Only as exact as it has to be.
+  // Without digits that say nothing.
   return wall.slice(0, -1).replace(/(?::00)?\.000$/, '');
 }
 
@@ -13,7 +13,7 @@ export function momentAt(wall: string): string | null {
   return wall === '' || Number.isNaN(date.getTime()) ? null : date.toISOString();
 }
 
-/** The zone of the browser, as people know it: `Europe/Berlin`. */
+/** The time zone of the browser: `Europe/Berlin`. */
 export function zoneName(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

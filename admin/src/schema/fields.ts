@@ -9,7 +9,7 @@ export type Block = NonNullable<Field['blocks']>[number];
 /** A field that holds data: anything but `row`. */
 export type DataField = Field & { name: string };
 
-/** The fields that hold data, with those inside of `row` lifted to where their values are. */
+/** The fields that hold data; fields inside a `row` are lifted to the level where their values are. */
 export function dataFields(fields: readonly Field[]): DataField[] {
   return fields.flatMap((field) => (field.type === 'row' ? dataFields(field.fields ?? []) : [field as DataField]));
 }
@@ -30,8 +30,8 @@ export function inWords(name: string): string {
 }
 
 /**
- * The field at a dotted path through objects, with places in lists left out or as numbers; undefined where there is not
- * one.
+ * The field at a dotted path through objects; indexes of lists are left out or numbers. Undefined if there is no such
+ * field.
  */
 export function fieldAt(fields: readonly Field[], path: string): DataField | undefined {
   let level = dataFields(fields);
@@ -45,7 +45,7 @@ export function fieldAt(fields: readonly Field[], path: string): DataField | und
   return found;
 }
 
-/** The value at a dotted path; undefined where something on the way is missing. */
+/** The value at a dotted path; undefined if a part of the path is missing. */
 export function valueAt(document: unknown, path: string): unknown {
   let value = document;
   for (const part of path.split('.')) {

@@ -14,7 +14,7 @@ type Rights = { read: boolean; create: boolean; update: boolean; delete: boolean
 /** A collection as the application shows it. */
 export type Collection = {
   slug: string;
-  /** The first part of its streams: the slug that it began with. */
+  /** The first part of the names of its streams: the slug that the collection was created with. */
   category: string;
   singular: string;
   plural: string;
@@ -48,7 +48,7 @@ export type Model = {
   audit: Set<AuditScope>;
   /** Whether the user manages API keys. */
   managesKeys: boolean;
-  /** The indexes that reads took long without, for those who manage API keys. */
+  /** The indexes whose lack made reads slow; empty for users who do not manage API keys. */
   missingIndexes: MissingIndex[];
   limits: { body: number; bulkBody: number };
   version: string;
@@ -97,12 +97,12 @@ function globalOf(schema: GlobalSchema): Global {
   };
 }
 
-/** The collection whose streams begin with a name; undefined where it is gone, or not for the user. */
+/** The collection whose streams begin with a name; undefined if it is gone or hidden from the user. */
 export function collectionRecordedAs({ collections }: Model, category: string): Collection | undefined {
   return [...collections.values()].find((one) => one.category === category);
 }
 
-/** The entries below one heading of the navigation; `name` is null for what has no group. */
+/** The entries below one heading of the navigation; `name` is null for the entries without a group. */
 type Group = { name: string | null; collections: Collection[]; globals: Global[] };
 
 /**

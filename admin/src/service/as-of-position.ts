@@ -5,7 +5,7 @@ import { openListeners } from './listeners.ts';
 const positions = new Map<string, number>();
 const { tell, subscribe } = openListeners();
 
-/** Keeps the position of the log that an answer as of a moment has told in its header `annals-position`. */
+/** Keeps the position of the log that an answer as of a moment has in its header `annals-position`. */
 export function keepPosition(url: string, { headers }: Response): void {
   const position = headers.get('annals-position');
   const asOf = position === null ? null : new URL(url, location.href).searchParams.get(asOfParameter);
@@ -20,12 +20,12 @@ export function forgetPositions(): void {
   tell();
 }
 
-/** The position of the log at a moment; undefined before an answer has told it. */
+/** The position of the log at a moment; undefined until an answer has said it. */
 export function positionOf(asOf: string): number | undefined {
   return positions.get(asOf);
 }
 
-/** As {@link positionOf}, for a component, which is told. */
+/** As {@link positionOf}, for a component: it renders again once the position is known. */
 export function usePositionOf(asOf: string | null): number | undefined {
   return useSyncExternalStore(subscribe, () => (asOf === null ? undefined : positionOf(asOf)));
 }

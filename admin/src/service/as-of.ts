@@ -1,6 +1,6 @@
 import { useSearchParams } from 'wouter';
 
-/** The name of the state of the application in each address. */
+/** The name of the parameter for the moment, in the address of every page. */
 export const asOfParameter = 'asOf';
 
 /** The moment that the whole application shows, as `asOf` takes it; null for now. */

@@ -9,7 +9,7 @@ type Listener = (error: ApiError) => void;
 const expiryListeners = new Set<Listener>();
 
 /**
- * The client that the whole application talks through. The token lies in local storage, as the contract has it (§1).
+ * The client of the whole application. The token is kept in local storage, as the contract says (§1).
  */
 export const client = createClient({
   baseUrl: mountPath || '/',
@@ -37,30 +37,30 @@ export function onExpiry(listener: Listener): () => void {
 
 const logoutName = storageName('logout');
 
-/** Tells the other tabs that the user logs out: a token that is gone may also be one that has run out. */
+/** Tells the other tabs that the user logs out: a missing token may also mean that it has expired. */
 export function tellLogout(): void {
   localStorage.setItem(logoutName, String(Date.now()));
 }
 
-/** Calls back when another tab gets another token, or none, and when its user logs out. */
+/** Calls back when another tab gets a new token or loses its token, and when its user logs out. */
 export function onOtherTab(listener: { token: (token: string | null) => void; logout: () => void }): void {
   addEventListener('storage', ({ key, newValue }) => {
     if (key === tokenName) listener.token(newValue);
     if (key === logoutName) listener.logout();
   });
-  // A page that the browser had put aside has heard nothing of that.
+  // A page that comes back from the back/forward cache has missed these messages.
   addEventListener('pageshow', ({ persisted }) => {
     if (persisted && localStorage.getItem(tokenName) !== client.token) location.reload();
   });
 }
 
 /**
- * Options of a call that is only tried: where a reason is demanded, the service demands one for this too, and keeps
- * none.
+ * Options of a dry run: if the configuration demands a reason, the service demands one here too, and does not record
+ * it.
  */
 export const reasonOfTrial = { headers: { 'x-change-reason': 'dry run' } };
 
-/** The version that a tag is of; null without one. */
+/** The version in an ETag; null without a tag. */
 export function versionOf(etag: string | undefined): number | null {
   const found = /^(?:W\/)?"(\d+)-/.exec(etag ?? '')?.[1];
   return found === undefined ? null : Number(found);

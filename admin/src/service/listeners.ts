@@ -1,4 +1,4 @@
-/** Those who hear of the changes of something: `subscribe` as `useSyncExternalStore` takes it. */
+/** A list of listeners. `subscribe` is as `useSyncExternalStore` takes it. */
 export function openListeners() {
   const all = new Set<() => void>();
   return {

@@ -5,7 +5,7 @@ import { keys, useOwnRead } from './queries.ts';
 
 const ModelContext = createContext<Model | null>(null);
 
-/** Puts the configuration where all pages find it. Documents of the past have the fields of today's too. */
+/** Provides the configuration to all pages. Documents of the past are shown with the fields of today too. */
 export function ModelProvider(props: { children: ReactNode; loading: ReactNode; failed: (error: Error) => ReactNode }) {
   const { data, error } = useOwnRead(keys.schemas, async ({ signal }) => modelOf(await client.schemas({ signal })), {
     staleTime: 60_000,
@@ -22,12 +22,12 @@ export function useModel(): Model {
   return model;
 }
 
-/** A collection of the configuration; undefined where the user can see none of that slug. */
+/** A collection of the configuration; undefined if the user can see no collection with that slug. */
 export function useCollection(slug: string): Collection | undefined {
   return useModel().collections.get(slug);
 }
 
-/** A global of the configuration; undefined where the user can see none of that slug. */
+/** A global of the configuration; undefined if the user can see no global with that slug. */
 export function useGlobal(slug: string): Global | undefined {
   return useModel().globals.get(slug);
 }

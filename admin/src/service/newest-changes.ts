@@ -1,7 +1,7 @@
 import type { LogEvent } from '../../../client/index.ts';
 import { client } from './client.ts';
 
-/** The types of events that change content, each with what it does. */
+/** The types of events that change content, each with the kind of change. */
 export const kindsOfChanges = {
   'document.created': 'created',
   'document.updated': 'updated',
@@ -14,13 +14,13 @@ export const kindsOfChanges = {
 
 const type = Object.keys(kindsOfChanges).join(',');
 
-/** How many of the newest events are looked through for changes of content. */
+/** The number of newest events that are searched for changes of content. */
 const scanned = 200;
 
 /** The newest changes of content that the user may see, up to a position of the log, the oldest first. */
 export async function readNewestChanges(upTo: number, signal: AbortSignal): Promise<LogEvent[]> {
   const changes: LogEvent[] = [];
-  // A page may end early: its events together are bounded.
+  // A page may end early, because the total size of its events is bounded.
   for (let after = Math.max(0, upTo - scanned); after < upTo; ) {
     const { events, next } = await client.audit.events({
       signal,

@@ -6,7 +6,7 @@ export const mountPath = mount;
 /** The path of the application's own pages. */
 export const adminPath = `${mount}/admin`;
 
-/** The site that the page was opened for, where one service serves many. */
+/** The site that the page was opened for, if one service serves many. */
 export const siteId = site || undefined;
 
 /** The address of the login, with the site. */
@@ -18,17 +18,17 @@ export function storageName(name: string): string {
 }
 
 /**
- * Kinds of data of an account in the storage of the browser, beside its drafts: documents that it opened last, and the
- * state of its lists.
+ * The kinds of data of an account in the storage of the browser, besides its unsaved changes: the documents that it
+ * opened last, and the state of its lists.
  */
 const ofAccounts = ['recent', 'list'] as const;
 
-/** The name in that storage of what is kept of an account: `<collection>/<id>`. */
+/** The name in the storage of the browser for data of an account, which is given as `<collection>/<id>`. */
 export function storageNameOf(account: string, kind: (typeof ofAccounts)[number], ...more: string[]): string {
   return [storageName(kind), account, ...more].join(':');
 }
 
-/** Takes all of it away. */
+/** Deletes the data of an account from the storage of the browser. */
 export function clearStorageOf(account: string): void {
   const starts = ofAccounts.map((kind) => storageNameOf(account, kind));
   for (const storage of [localStorage, sessionStorage]) {

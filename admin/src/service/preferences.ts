@@ -1,20 +1,20 @@
 import { client } from './client.ts';
 import { replaceRead, useOwnRead } from './queries.ts';
 
-/** The preferences of the user that the application knows. Other members belong to others. */
+/** The preferences of the user that this application knows. Other members belong to other programs. */
 export type Preferences = {
   /** Saved views of lists, by collection. */
   views?: Record<string, { default?: string; named?: Record<string, string> }>;
   /** False: no shortcut of the keyboard does anything. */
   shortcuts?: boolean;
-  /** True: the cards for people who are here for the first time are put away. */
+  /** True: the cards for first-time users are hidden. */
   hidesFirstSteps?: boolean;
   [name: string]: unknown;
 };
 
 const key = ['preferences'];
 
-/** The preferences of the user; they are those of today, whatever moment is shown. */
+/** The preferences of the user as they are now, whatever moment is shown. */
 export function usePreferences() {
   return useOwnRead(key, async (reading) => (await client.preferences.get(reading)) as Preferences, {
     staleTime: 60_000,
@@ -22,9 +22,9 @@ export function usePreferences() {
 }
 
 /**
- * Changes preferences by a merge patch: null takes a member away.
+ * Changes preferences by a merge patch: null removes a member.
  *
- * @throws ApiError of the service: 413 where there are too many.
+ * @throws ApiError of the service: 413 if there are too many.
  */
 export async function changePreferences(patch: Record<string, unknown>): Promise<void> {
   await replaceRead(key, () => client.preferences.update(patch));

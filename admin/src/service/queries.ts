@@ -3,10 +3,10 @@ import { ApiError } from '../../../client/index.ts';
 import { useAsOf } from './as-of.ts';
 import { accountNow, nameOf, onAccountLeft, useAccount } from './session.ts';
 
-/** Answers that say: what was read before is not for this user any more, or is not there. */
+/** Statuses that say that the user may no longer read the data, or that it is gone. */
 const takingAway = [401, 403, 404];
 
-/** The cache of what was read. The client itself sends again what may be sent again. */
+/** The cache of reads. It does not retry: the client repeats the calls that may be repeated. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: { retry: false, staleTime: 5_000, refetchOnWindowFocus: true },
@@ -23,25 +23,25 @@ export const queries = new QueryClient({
 
 onAccountLeft(() => queries.clear());
 
-/** Options of a read: `asOf` is that of the application, absent for now. */
+/** Options of a read: `asOf` is the moment that the application shows, absent for now. */
 export type Reading = { signal: AbortSignal; asOf?: string };
 
 type Options = {
   /** False: nothing is read. */
   enabled?: boolean;
-  /** The answer to the read before stands until the next one comes. */
+  /** True: the previous answer is shown until the next one comes. */
   keep?: boolean;
   staleTime?: number;
   /** How long the answer is kept when nothing shows it. */
   gcTime?: number;
   /**
-   * True for what carries a form: it stands while the login has run out, behind the one that is asked for, so that the
-   * text that is being typed stays. Else a 401 takes away what was read before.
+   * True for the data of a form: the form stays behind the login dialog after the session has expired, so that the
+   * text being typed is not lost. Otherwise a 401 removes the data from the cache.
    */
   staysBehindLogin?: boolean;
 };
 
-/** A place in the cache: the account first, for what one user has read is not for the next one of this browser. */
+/** A key of the cache. The account comes first: the next user of this browser must not see what this one has read. */
 function placeOf(account: string | null, key: readonly unknown[]): readonly unknown[] {
   return [account, ...key];
 }
@@ -51,7 +51,7 @@ function placeNow(key: readonly unknown[]): readonly unknown[] {
   return placeOf(account === null ? null : nameOf(account), key);
 }
 
-/** Reads something for the account that is logged in, the same whatever moment the application shows. */
+/** Reads data of now for the account that is logged in, whatever moment the application shows. */
 export function useOwnRead<Answer>(
   key: readonly unknown[],
   read: (reading: Pick<Reading, 'signal'>) => Promise<Answer>,
@@ -69,8 +69,8 @@ export function useOwnRead<Answer>(
 }
 
 /**
- * Reads something as of the moment that the application shows. The key is the place in the cache: the collection or
- * global first, so that a write can forget all that was read of it.
+ * Reads data as of the moment that the application shows. `key` is the place in the cache: the kind of the read, then
+ * the slug of the collection or global, so that a write can invalidate all reads of it.
  */
 export function useRead<Answer>(
   key: readonly unknown[],
@@ -81,24 +81,24 @@ export function useRead<Answer>(
   return useOwnRead([...key, { asOf }], (reading) => read(asOf === null ? reading : { ...reading, asOf }), options);
 }
 
-/** Has everything with a key that begins so read again. */
+/** Reads again everything whose key begins with `key`. */
 export async function invalidate(key: readonly unknown[]): Promise<void> {
   await queries.invalidateQueries({ queryKey: placeNow(key) });
 }
 
-/** Puts the answer of a write where what it changed was read; not for another user who has logged in since. */
+/** Puts the answer of a write into the cache, unless another user has logged in meanwhile. */
 export async function replaceRead(key: readonly unknown[], write: () => Promise<unknown>): Promise<void> {
   const place = placeNow(key);
   const answer = await write();
   if (place[0] === placeNow(key)[0]) queries.setQueryData(place, answer);
 }
 
-/** Reads again what has failed: the user has logged in again. */
+/** Repeats the reads that have failed, after the user has logged in again. */
 export async function readFailedAgain(): Promise<void> {
   await queries.refetchQueries({ type: 'active', predicate: ({ state }) => state.status === 'error' });
 }
 
-/** Forgets what was read of a collection or global, and what is made of all: counts, drafts, searches, trash. */
+/** Reads a collection or global again, and the data made of all of them: counts, drafts, searches, trash. */
 export async function forget(slug: string): Promise<void> {
   const derived = ['counts', 'titles', 'trash', 'drafts', 'search', 'changes', 'references'];
   await queries.invalidateQueries({
@@ -106,7 +106,7 @@ export async function forget(slug: string): Promise<void> {
   });
 }
 
-/** Keys of reads: the kind of the read, then the slug, then what it was asked for. */
+/** Keys of reads: the kind of the read, then the slug, then the id or query. */
 export const keys = {
   schemas: ['schemas'] as const,
   counts: ['counts'] as const,
@@ -115,7 +115,7 @@ export const keys = {
   global: (slug: string) => ['global', slug] as const,
 };
 
-/** The words of an error for people: the service's own, which name what is wrong and what is allowed. */
+/** The message of an error for the user: the service's own message names what is wrong and what is allowed. */
 export function messageOf(error: unknown): string {
   return error instanceof ApiError || error instanceof Error ? error.message : String(error);
 }

@@ -8,8 +8,8 @@ import { type Reading, useRead } from './queries.ts';
 const most = 100;
 
 /**
- * The titles of related documents, by `<collection>/<id>`, as of a moment if one is given. Those that are gone, or that
- * the user may not read, are missing.
+ * The titles of related documents, by `<collection>/<id>`, as of a moment if one is given. Documents that are gone, or
+ * that the user may not read, are missing.
  */
 export async function readTitles(
   model: Model,
@@ -37,7 +37,7 @@ export async function readTitles(
   return titles;
 }
 
-/** The same as of the moment that the application shows; empty until they are read. */
+/** The titles of related documents as of the moment that the application shows; empty until they are read. */
 export function useTitles(ids: readonly Related[]): ReadonlyMap<string, string> {
   const model = useModel();
   const { data } = useRead(['titles', ids], (reading) => readTitles(model, ids, reading), {

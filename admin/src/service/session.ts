@@ -2,18 +2,18 @@ import { useSyncExternalStore } from 'react';
 import { ApiError, type Boot } from '../../../client/index.ts';
 import { forgetPositions } from './as-of-position.ts';
 import { client, onExpiry, onOtherTab, tellLogout } from './client.ts';
-import { clearHere } from './kept-here.ts';
 import { openListeners } from './listeners.ts';
+import { clearHere } from './local-changes.ts';
 import { clearStorageOf, loginAddress, storageName } from './place.ts';
 
 /** A user, as the service gives it. */
 export type User = { id: string; email: string; [field: string]: unknown };
 
-/** A login: the user, and the auth collection that it is of. */
+/** A login: the user, and the slug of their auth collection. */
 export type Account = { collection: string; user: User };
 
 /**
- * - `starting`: it is not known yet
+ * - `starting`: it is not known yet whether a user is logged in
  * - `unreachable`: the service did not answer at the start
  * - `out`: there is no login
  * - `in`: a user is logged in
@@ -32,7 +32,7 @@ let session: Session = { state: 'starting' };
 
 const left = openListeners();
 
-/** Calls back when the account is no longer that of the page: what a module has in memory of it is to go. */
+/** Calls back when the account logs out or is replaced by another: modules then drop what they hold of it in memory. */
 export const onAccountLeft = left.subscribe;
 onAccountLeft(forgetPositions);
 
@@ -46,7 +46,7 @@ function set(next: Session): void {
 
 let logouts = 0;
 
-/** How often a user has logged out since the page was loaded: work that was begun before that is not kept after it. */
+/** How often a user has logged out since the page was loaded: work begun before a log-out is not stored after it. */
 export function logoutsSoFar(): number {
   return logouts;
 }
@@ -56,19 +56,19 @@ export function useSession(): Session {
   return useSyncExternalStore(subscribe, () => session);
 }
 
-/** The account that is logged in, for components below the shell, which is there only with one. */
+/** The account that is logged in, for components below the frame, which is shown only with an account. */
 export function useAccount(): Account {
   const current = useSession();
   if (current.state !== 'in' && current.state !== 'expired') throw new Error('no user is logged in');
   return current.account;
 }
 
-/** The account that is logged in, or whose login has run out; null for none. */
+/** The account that is logged in, or whose session has expired; null without an account. */
 export function accountNow(): Account | null {
   return 'account' in session ? session.account : null;
 }
 
-/** The collection whose users the application is for: that of the last login, else the one of the configuration. */
+/** The collection whose users log in here: that of the last login, else the one that the configuration names. */
 export function loginCollection(boot: Boot): string | null {
   const slugs = boot.authCollections.map(({ slug }) => slug);
   const last = localStorage.getItem(collectionName);
@@ -76,7 +76,7 @@ export function loginCollection(boot: Boot): string | null {
   return boot.authCollections.find(({ isAdmin }) => isAdmin)?.slug ?? slugs[0] ?? null;
 }
 
-/** Finds out whether the token of this browser is still good. */
+/** Finds out whether the token of this browser is still valid. */
 export async function startSession(): Promise<void> {
   set({ state: 'starting' });
   const { token } = client;
@@ -109,7 +109,7 @@ function bootOf(current: Session): Boot | null {
   return 'boot' in current ? current.boot : null;
 }
 
-/** Keeps a login that a call has made. `initialized` is true from then on. */
+/** Enters with the account of a login. The service is then known to be initialized. */
 export function enter(account: Account): void {
   const boot = bootOf(session);
   if (boot === null) throw new Error('the session has not started');
@@ -128,8 +128,8 @@ export async function logIn(collection: string, credentials: { email: string; pa
 }
 
 /**
- * Ends the login in all tabs and at the service; a service that cannot be reached does not keep anybody in. Nothing of
- * the account stays in this browser.
+ * Logs out in all tabs and at the service; in this browser also if the service cannot be reached. No data of the
+ * account stays in this browser.
  */
 export async function logOut(): Promise<void> {
   const current = session;
@@ -144,7 +144,7 @@ export async function logOut(): Promise<void> {
   set({ state: 'out', boot });
 }
 
-/** Takes an account that logs out off this tab. Its address is not for the next user, who begins at the first page. */
+/** Removes an account that logs out from this tab. The next user begins at the first page, not at the same address. */
 function leave(account: Account): void {
   logouts += 1;
   set({ state: 'starting' });
@@ -152,7 +152,7 @@ function leave(account: Account): void {
   history.replaceState(null, '', loginAddress);
 }
 
-/** An account as drafts and events name it. */
+/** The name of an account in unsaved changes and in events: `<collection>/<id>`. */
 export function nameOf({ collection, user }: Account): string {
   return `${collection}/${user.id}`;
 }
@@ -164,7 +164,7 @@ onExpiry(() => {
 onOtherTab({
   token(token) {
     client.token = token;
-    // It may have run out: another login is asked for over the page, and the text that is being typed stays.
+    // The token may have expired: the login opens over the page, and the text being typed stays.
     if (token === null && session.state === 'in') set({ ...session, state: 'expired' });
     else if (token !== null && session.state !== 'starting') void adopt(token);
   },
@@ -182,8 +182,7 @@ onOtherTab({
 });
 
 /**
- * Takes the login of another tab. Where it is that of another account, nothing of the one before stands in the
- * meantime.
+ * Takes over the login of another tab. If its account is another one, the pages of the previous account close at once.
  */
 async function adopt(token: string): Promise<void> {
   const boot = bootOf(session);
@@ -195,13 +194,13 @@ async function adopt(token: string): Promise<void> {
     const user = await readUser(account.collection);
     if (client.token === token) set({ state: 'in', boot, account: { ...account, user } });
   } catch {
-    // The next call of this tab tells.
+    // The next call of this tab meets the same error.
   }
 }
 
 type TokenClaims = { collection: string; sub: string; iat: number; exp: number };
 
-/** The claims of a token (RFC 7519 §4); null for one that has others. */
+/** The claims of a token (RFC 7519 §4); null for a token with other claims. */
 function claimsOf(token: string): TokenClaims | null {
   try {
     const [, part = ''] = token.split('.');
@@ -216,7 +215,7 @@ function claimsOf(token: string): TokenClaims | null {
 
 const minute = 60_000;
 
-/** Refreshes the token after two thirds of its life, while the page is looked at. */
+/** Refreshes the token after two thirds of its life, while the page is visible. */
 export function keepFresh(): () => void {
   const timer = setInterval(async () => {
     if (session.state !== 'in' || document.visibilityState !== 'visible' || client.token === null) return;

@@ -12,7 +12,7 @@ import { Failure, Notice, Page } from './page.tsx';
 
 type Document = { slug: string; id: string };
 
-/** Why a document is not there at the moment that the application shows; null where the user may know of none. */
+/** Why a document is not there at the moment that the application shows; null if the user may not know of it. */
 export function useAbsence({ slug, id }: Document, isWanted: boolean) {
   const isPast = useAsOf() !== null;
   return useRead(
@@ -34,7 +34,7 @@ export function AbsentPage({ crumbs, ...document }: Document & { crumbs: { title
   );
 }
 
-/** The same in the place of content. */
+/** The absence of a document, in place of the content of a page. */
 export function AbsenceNotice({ absence }: { absence: Absence | null }) {
   const { shell } = useWords();
   return <AbsenceText absence={absence} title={titleOf(absence, shell)} />;
@@ -45,7 +45,7 @@ function titleOf(absence: Absence | null, shell: ReturnType<typeof useWords>['sh
   return 'created' in absence ? shell.notYet : shell.deletedThen;
 }
 
-/** When the document came or went, and the ways there. */
+/** The time at which the document was created or deleted, with a link to a moment at which it was there. */
 function AbsenceText({ absence, title }: { absence: Absence | null; title?: string }) {
   const { shell } = useWords();
   const language = useLanguage();

@@ -23,7 +23,7 @@ export const addresses = {
   reset: '/reset',
 };
 
-/** The page where a kept draft is gone on with. */
+/** The page that continues unsaved changes. */
 export function addressOfDraft(draft: OwnDraft): string {
   if ('global' in draft) return addresses.global(draft.global);
   const { collection, id } = draft;

@@ -3,7 +3,7 @@ import { Component, type ReactNode } from 'react';
 import { useWords } from '../words/index.ts';
 import { Notice } from './page.tsx';
 
-/** Keeps the frame when a page fails: the others can still be gone to. */
+/** Keeps the frame when a page fails, so that the other pages can still be opened. */
 export class ErrorBoundary extends Component<{ children: ReactNode }, { error: Error | null }> {
   override state = { error: null };
 

@@ -16,7 +16,7 @@ export function addressOf(to: string, asOf: string | null = null): string {
 
 type Props = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> & { to: string; ref?: Ref<HTMLAnchorElement> };
 
-/** A link to a page of the application. It stays at the moment that is shown. */
+/** A link to a page of the application, which keeps the moment that is shown. */
 export function Link({ to, ...rest }: Props) {
   return <PlainLink href={addressOf(to, useAsOf())} {...rest} />;
 }

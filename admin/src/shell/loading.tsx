@@ -5,7 +5,7 @@ import styles from './loading.module.css';
 
 const milliseconds = 200;
 
-/** The place of a page that is on its way: empty for a moment, then with a sign. */
+/** The placeholder of a page that is loading: empty for a moment, then with a sign. */
 export function Loading() {
   const { shared } = useWords();
   const [isLate, setLate] = useState(false);

@@ -19,7 +19,7 @@ type PageProps = {
   children: ReactNode;
 };
 
-/** A page in the shell: its title, where it stands, what can be done, its content. */
+/** A page in the shell: its title, the pages above it, its actions and its content. */
 export function Page({ title, crumbs = [], about, actions, isWide = false, children }: PageProps) {
   useDocumentTitle(title);
   return (
@@ -54,7 +54,7 @@ function useDocumentTitle(title: string): void {
 
 type StateProps = { icon: IconName; title: string; children?: ReactNode };
 
-/** A sentence in the place of content: nothing is there, or it cannot be shown. */
+/** A sentence in place of content that is missing or cannot be shown. */
 export function Notice({ icon, title, children }: StateProps) {
   return (
     <div className={styles.state}>
@@ -67,7 +67,7 @@ export function Notice({ icon, title, children }: StateProps) {
 
 type FailureProps = { error: unknown; again?: () => void };
 
-/** An error in the place of content, in the words of the service. */
+/** An error in place of content, in the words of the service. */
 export function Failure({ error, again }: FailureProps) {
   const { shared } = useWords();
   return (
@@ -83,7 +83,7 @@ export function Failure({ error, again }: FailureProps) {
   );
 }
 
-/** An error in the place of a whole page. */
+/** An error in place of a whole page. */
 export function FailurePage(props: FailureProps) {
   const { shell } = useWords();
   return (
@@ -93,7 +93,7 @@ export function FailurePage(props: FailureProps) {
   );
 }
 
-/** The page of an address that leads nowhere, and of what the user may not see. */
+/** The page of an address that leads nowhere, or to a page that the user may not see. */
 export function NotFound() {
   const { shell } = useWords();
   return (

@@ -6,8 +6,8 @@ type Press = { key: string; ctrlKey: boolean; metaKey: boolean; altKey: boolean;
 const secondKeyWithin = 1_000;
 
 /**
- * The name of a key press as shortcuts write it; null for one that is only a modifier, or with one that no shortcut
- * has.
+ * The name of a key press, as shortcuts write it; null for a modifier without a key, and for a modifier that no
+ * shortcut uses.
  */
 export function pressOf({ key, ctrlKey, metaKey, altKey, shiftKey }: Press): Keys | null {
   if (altKey || ['Shift', 'Control', 'Meta', 'Alt', 'Dead'].includes(key)) return null;
@@ -19,7 +19,7 @@ export function pressOf({ key, ctrlKey, metaKey, altKey, shiftKey }: Press): Key
 /** The first key of a shortcut of two, and when it was pressed. */
 export type Pending = { press: Keys; at: number } | null;
 
-/** The shortcut of a press, after what was pressed before; and what waits for a second key. */
+/** The shortcut that a press completes, with the press before it, and the press that now waits for a second key. */
 export function keysOf(
   press: Keys,
   { pending, at, known }: { pending: Pending; at: number; known: readonly Keys[] },
@@ -33,7 +33,7 @@ export function keysOf(
   return { keys: null, pending: known.some((keys) => keys.startsWith(`${press} `)) ? { press, at } : null };
 }
 
-/** Whether what has the focus takes letters itself. */
+/** Whether the element with the focus takes letters itself. */
 export function isField(target: { tagName: string; isContentEditable?: boolean; type?: string } | null): boolean {
   if (target === null) return false;
   if (target.isContentEditable) return true;

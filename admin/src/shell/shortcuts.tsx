@@ -5,12 +5,12 @@ import { isField, type Keys, keysOf, type Pending, pressOf } from './shortcuts.t
 /** A shortcut, and what it does. */
 export type Shortcut = { keys: Keys; run: () => void };
 
-/** The shortcuts of all that is shown: what came last wins. */
+/** The shortcuts of all components that are shown: the component that came last wins. */
 const shown = new Set<{ current: readonly Shortcut[] }>();
 
 /**
- * Gives the page keys, for as long as it is shown. None fires in a field, below a dialog, or where the user has
- * switched them off.
+ * Adds shortcuts for as long as the component is shown. They do not fire below a dialog, or if the user has switched
+ * them off. In a field, only those with `mod` fire.
  */
 export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   const mine = useRef(shortcuts);
@@ -29,7 +29,7 @@ function all(): Shortcut[] {
   return [...shown].reverse().flatMap(({ current }) => current);
 }
 
-/** Hears the keys of all shortcuts; once, in the frame. */
+/** Listens for the keys of all shortcuts. The frame calls it, and nothing else. */
 export function useShortcutKeys(): void {
   const { data } = usePreferences();
   const isOn = data?.shortcuts !== false;

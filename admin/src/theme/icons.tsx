@@ -1,4 +1,4 @@
-/** Lines of each icon in a box of 24 by 24. */
+/** The lines of each icon, in a box of 24 by 24. */
 const paths = {
   home: 'M4 11l8-7 8 7v9h-5v-6H9v6H4z',
   list: 'M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01',
@@ -59,7 +59,7 @@ const paths = {
 /** The name of an icon. */
 export type IconName = keyof typeof paths;
 
-/** An icon; it says nothing to a screen reader, so what it stands for is said beside it. */
+/** An icon. It is hidden from screen readers, so the text beside it has to say the same. */
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg

@@ -1,4 +1,4 @@
-// The styles of the parts that are used; an order in which what a part is made of comes first.
+// The styles of the components in use; the styles that a component builds on come before its own.
 import '@mantine/core/styles/baseline.css';
 import '@mantine/core/styles/default-css-variables.css';
 import '@mantine/core/styles/global.css';

@@ -10,7 +10,7 @@ import './forced-colors.css';
 /** The head of a dialog is not the banner of the page. */
 const attributes = { header: { role: 'presentation' } };
 
-/** Colours stand in tokens.css: a policy without inline styles lets no variables of a theme through. */
+/** Colours are in tokens.css: the content security policy forbids inline styles, by which a theme sets variables. */
 const themeOf = (close: string) =>
   createTheme({
     cursorType: 'pointer',
@@ -21,7 +21,7 @@ const themeOf = (close: string) =>
       Checkbox: { defaultProps: { radius: 4 } },
       Badge: { defaultProps: { tt: 'none', fw: 600 } },
       Drawer: { defaultProps: { lockScroll: false, position: 'right', attributes } },
-      // In the landmark that its button stands in, and without an element of no role among its items.
+      // Inside the landmark of its button, and without an element that has no role among its items.
       Menu: { defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } },
       Notification: { defaultProps: { closeButtonProps: { 'aria-label': close } } },
       Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },

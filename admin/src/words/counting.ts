@@ -1,6 +1,6 @@
 /**
- * The function that says in a language how many things there are: of `# file` and `# files` it gives "1 file" and
- * "2,000 files". Each `#` is the number.
+ * A function that counts things in a language: from `# file` and `# files` it makes "1 file" and "2,000 files". Each
+ * `#` becomes the number.
  */
 export function countedIn(language: string): (count: number, one: string, other: string) => string {
   const numbers = new Intl.NumberFormat(language);

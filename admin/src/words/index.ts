@@ -11,7 +11,7 @@ export const languages = { en: 'English', de: 'Deutsch' } as const;
 /** The tag of a language of the interface. */
 export type Language = keyof typeof languages;
 
-/** The words of each language; of all but English, in a file that is loaded when it is wanted. */
+/** The words of each language. All but English are in files of their own, which are loaded when they are needed. */
 const loaders: Record<Language, () => Words | Promise<Words>> = {
   en: () => en,
   de: async () => (await import('./de/index.ts')).de,
@@ -36,7 +36,7 @@ function isLanguage(text: string | null): text is Language {
   return text !== null && Object.hasOwn(languages, text);
 }
 
-/** The language that was chosen here, else the first of the browser that there is. */
+/** The language chosen in this browser, else the first of the browser's languages that the interface has. */
 export function chosenLanguage(): Language {
   const kept = localStorage.getItem(languageName);
   if (isLanguage(kept)) return kept;

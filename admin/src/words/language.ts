@@ -1,7 +1,7 @@
 import { createContext, use } from 'react';
 import type { Language } from './index.ts';
 
-/** The function that changes the language, for all components below. */
+/** The context of the function that changes the language. */
 export const LanguageContext = createContext<(language: Language) => void>(() => undefined);
 
 /** The function that changes the language of the interface. */

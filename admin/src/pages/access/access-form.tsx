@@ -19,12 +19,12 @@ type Props = {
   fields: AccessField[];
   button: string;
   send: (values: Record<string, string>) => Promise<void>;
-  /** True where an error is about more than the fields, and is dealt with. */
+  /** Deals with an error that is about more than the fields, and says whether it did. */
   isDealtWith?: (error: ApiError) => boolean;
 };
 
 /**
- * A form of a few fields. A required field of the collection that is not among them is asked for once the service names
+ * A form of a few fields. If the service names a required field of the collection that is not among them, the form adds
  * it.
  */
 export function AccessForm({ fields, button, send, isDealtWith }: Props) {
@@ -36,7 +36,7 @@ export function AccessForm({ fields, button, send, isDealtWith }: Props) {
   const all = [...fields, ...added];
   const firstEmpty = fields.findIndex(({ defaultValue }) => defaultValue === undefined);
 
-  // The first that is empty: of an account that is known only the password is asked for.
+  // The first empty field: if the account is known, only the password is asked for.
   useEffect(() => {
     const inputs = [...(form.current?.querySelectorAll('input') ?? [])];
     inputs.find(({ value }) => value === '')?.focus();
@@ -45,7 +45,7 @@ export function AccessForm({ fields, button, send, isDealtWith }: Props) {
   function refuse(error: unknown): void {
     if (error instanceof ApiError && isDealtWith?.(error)) return;
     const errors = error instanceof ApiError ? error.errors : [];
-    // Nested fields do not fit a line of text.
+    // A nested field cannot be typed into a line of text.
     const shown = errors.filter(({ field }) => !field.includes('.'));
     const fresh = shown.filter(({ field }) => !all.some(({ name }) => name === field));
     setAdded([
@@ -78,7 +78,7 @@ export function AccessForm({ fields, button, send, isDealtWith }: Props) {
           error: problems[field.name],
           required: true,
           withAsterisk: false,
-          // A dialog gives the focus to what is marked so.
+          // A dialog gives the focus to the element with this attribute.
           'data-autofocus': place === firstEmpty || undefined,
         };
         return type === 'password' ? (

@@ -5,7 +5,7 @@ import { addressOf } from '../../shell/link.tsx';
 import { useWords } from '../../words/index.ts';
 import styles from './access.module.css';
 
-/** The one card of a page before the login. */
+/** The card of a page before the login. */
 export function Card({ title, above, children }: { title: string; above: string; children: ReactNode }) {
   useEffect(() => {
     document.title = `${title} · ${above}`;
@@ -21,7 +21,7 @@ export function Card({ title, above, children }: { title: string; above: string;
   );
 }
 
-/** The way back to the login. */
+/** The link back to the login. */
 export function ToLogin() {
   const { access } = useWords();
   return (

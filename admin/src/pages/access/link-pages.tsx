@@ -11,7 +11,7 @@ import { useLinkToken } from './link.ts';
 
 type Props = { boot: Boot };
 
-/** The page of the link that chooses another password. */
+/** The page of the link for choosing a new password. */
 export function ResetPage({ boot }: Props) {
   const { access } = useWords();
   const [isDone, setDone] = useState(false);
@@ -64,7 +64,7 @@ type LinkProps = Props & {
   send: (token: string, values: Values) => Promise<void>;
 };
 
-/** A form that the token of a link opens, in which a password is chosen. */
+/** The page of a link with a token, with a form for choosing a password. */
 function LinkPage({ boot, kind, fields = [], send }: LinkProps) {
   const { access } = useWords();
   const token = useLinkToken();

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** The token of a link that was sent or printed. It stays neither in the history nor on the screen. */
+/** The token of a link that was sent or printed. It is removed from the browser's history and address bar. */
 export function useLinkToken(): string | null {
   const [token] = useState(() => new URLSearchParams(location.search).get('token') || null);
   useEffect(() => {

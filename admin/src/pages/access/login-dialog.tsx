@@ -7,7 +7,7 @@ import type { Account } from '../../service/session.ts';
 import { useWords } from '../../words/index.ts';
 import { LoginForm } from './login-form.tsx';
 
-/** The login over a page whose session is over: the text that is being typed there stays. */
+/** The login over a page whose session has expired: the text being typed there stays. */
 export function LoginDialog({ boot, account: { collection, user } }: { boot: Boot; account: Account }) {
   const { access } = useWords();
   useEffect(() => () => void readFailedAgain(), []);

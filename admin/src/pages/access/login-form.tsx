@@ -9,11 +9,11 @@ import { AccessForm } from './access-form.tsx';
 
 type Props = {
   boot: Boot;
-  /** The account that was logged in here. */
+  /** The account that was logged in before. */
   last?: { collection: string; email: string };
 };
 
-/** The fields of a login, and where several collections have accounts, of which. */
+/** The form of a login, with a choice of the collection if several have accounts. */
 export function LoginForm({ boot, last }: Props) {
   const { access } = useWords();
   const [collection, setCollection] = useState(last?.collection ?? loginCollection(boot));

@@ -13,7 +13,7 @@ import { LoginForm } from './login-form.tsx';
 
 type Props = { boot: Boot };
 
-/** The page of a browser without a login. */
+/** The login page. */
 export function LoginPage({ boot }: Props) {
   const { access } = useWords();
   if (loginCollection(boot) === null) {
@@ -40,7 +40,7 @@ export function LoginPage({ boot }: Props) {
   );
 }
 
-/** The page that sends a link to choose another password. */
+/** The page that sends a link for choosing a new password. */
 export function ForgotPage({ boot }: Props) {
   const { access } = useWords();
   const [isSent, setSent] = useState(false);

@@ -4,7 +4,7 @@ import { startSession } from '../../service/session.ts';
 import { useWords } from '../../words/index.ts';
 import { Card } from './card.tsx';
 
-/** The page of a start at which the service did not answer. */
+/** The page that is shown if the service does not answer at the start. */
 export function UnreachablePage({ error }: { error: ApiError }) {
   const { shell, shared } = useWords();
   return (

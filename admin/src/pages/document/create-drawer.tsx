@@ -15,7 +15,7 @@ import { newKey } from './new-key.ts';
 import { FailureBand } from './save/failure-band.tsx';
 import { useSaveKey } from './save/save-key.ts';
 
-/** Makes a document beside another form, which stays as it is. */
+/** Creates a document in a drawer beside another form, which stays as it is. */
 export function CreateDrawer({ collection: slug, ...rest }: CreateDrawerProps) {
   const collection = useCollection(slug);
   return collection === undefined ? null : <DrawerForm collection={collection} {...rest} />;
@@ -52,7 +52,7 @@ function DrawerForm({
   }, [root]);
   return (
     <Drawer {...dialog} title={words.newDocument(collection.singular)} size="min(40rem, 100vw)">
-      {/* Keys and clicks here are none of the form below. */}
+      {/* Keys and clicks in the drawer must not reach the form below. */}
       <FailureBand editor={editor} />
       <FormBody editor={editor} facts={null} />
       <div className={styles.drawerFoot}>

@@ -16,9 +16,9 @@ import { crumbsOf, EditorPage } from './editor/editor-page.tsx';
 import { sinceOf } from './facts/since.ts';
 import { duplicated } from './form/bodies.ts';
 import { newKey } from './new-key.ts';
-import { draftTarget, isWritable, readSubject, type Subject } from './save/subject.ts';
+import { type DraftTarget, isWritable, readSubject, type Subject, targetOf } from './save/subject.ts';
 import { findUnfinished, findUnsaved } from './unsaved-changes/finding.ts';
-import type { Found } from './unsaved-changes/newest.ts';
+import type { StoredChanges } from './unsaved-changes/newest.ts';
 
 /** The page of a document. */
 export function DocumentPage() {
@@ -28,7 +28,7 @@ export function DocumentPage() {
   return <SubjectPage key={`${slug}/${id}`} subject={{ kind: 'document', collection, id }} />;
 }
 
-/** Reads what a page is about, with the draft of it, and opens its form: not before both are there. */
+/** Reads a document or global and its unsaved changes, and opens the form once both are there. */
 export function SubjectPage({ subject }: { subject: Subject }) {
   const account = useAccount();
   const { form: words } = useWords();
@@ -41,7 +41,7 @@ export function SubjectPage({ subject }: { subject: Subject }) {
     (reading) => readSubject(subject, reading),
     { staysBehindLogin: true },
   );
-  const drafts = useDrafts(isReadOnly ? null : draftTarget(subject, ''));
+  const drafts = useDrafts(isReadOnly ? null : targetOf(subject, ''));
   if (data === undefined && error !== null) {
     return (
       <Page
@@ -61,7 +61,7 @@ export function SubjectPage({ subject }: { subject: Subject }) {
       </Page>
     );
   }
-  // Another moment is another form.
+  // Another moment needs another form.
   return (
     <EditorPage
       key={`${asOf ?? 'now'} ${drafts.round}`}
@@ -78,10 +78,10 @@ export function SubjectPage({ subject }: { subject: Subject }) {
 }
 
 /**
- * The drafts of something, found once for each page, and again when another of them is opened; undefined until they are
- * known.
+ * The unsaved changes of a target, looked for once for each page, and again when the user opens others of them;
+ * undefined until they are known.
  */
-function useDrafts(target: ReturnType<typeof draftTarget> | null) {
+function useDrafts(target: DraftTarget | null) {
   const account = nameOf(useAccount());
   const [choice, setChoice] = useState<Parameters<typeof findUnsaved>[2]>(null);
   const [round, setRound] = useState(newKey);
@@ -90,7 +90,7 @@ function useDrafts(target: ReturnType<typeof draftTarget> | null) {
     async () => (target === null ? { found: null, others: [] } : findUnsaved(account, target, choice)),
     { gcTime: 0, staleTime: Number.POSITIVE_INFINITY, staysBehindLogin: true },
   );
-  const open = ({ form }: Found, left: string) => {
+  const open = ({ form }: StoredChanges, left: string) => {
     setChoice({ wanted: form, left });
     setRound(newKey());
   };
@@ -109,7 +109,7 @@ export function CreatePage() {
   return <NewDocument key={`${slug}${search.get('from')}`} collection={collection} />;
 }
 
-/** Why no document can be made in this place. */
+/** Says why the user cannot create a document here. */
 function NoNew({ collection: { slug, plural, singular, isAuth, upload } }: { collection: Collection }) {
   const { form: words } = useWords();
   const title = isAuth ? words.invitedOnly : upload ? words.fileNeeded : words.createForbidden;
@@ -123,7 +123,7 @@ function NoNew({ collection: { slug, plural, singular, isAuth, upload } }: { col
   );
 }
 
-/** The form of a new document: empty, as a copy of another (`?from=`), or as a draft has it (`?draft=`). */
+/** The form of a new document: empty, a copy of another (`?from=`), or with unsaved changes (`?draft=`). */
 function NewDocument({ collection }: { collection: Collection }) {
   const account = useAccount();
   const [search, setSearch] = useSearchParams();
@@ -137,7 +137,7 @@ function NewDocument({ collection }: { collection: Collection }) {
     (reading) => readSubject({ ...subject, id: from } as Subject, reading),
     { enabled: from !== null, staleTime: Number.POSITIVE_INFINITY },
   );
-  const drafts = useDrafts(draftTarget(subject, draftId ?? freshId));
+  const drafts = useDrafts(targetOf(subject, draftId ?? freshId));
   const goOn = (id: string) => {
     setSearch(
       (old) => {
@@ -170,7 +170,7 @@ function NewDocument({ collection }: { collection: Collection }) {
   );
 }
 
-/** Names the draft in the address, so that the page finds it again when it is opened again. */
+/** Puts the id of the unsaved changes into the address, so that the page finds them after a reload. */
 function goOnQuietly(setSearch: ReturnType<typeof useSearchParams>[1], id: string): void {
   setSearch(
     (old) => {
@@ -181,7 +181,7 @@ function goOnQuietly(setSearch: ReturnType<typeof useSearchParams>[1], id: strin
   );
 }
 
-/** Offers to go on with a new document that was begun and not saved. */
+/** Offers to continue with a new document that was begun and not saved. */
 function Unfinished({ collection, goOn }: { collection: Collection; goOn: (id: string) => void }) {
   const account = nameOf(useAccount());
   const language = useLanguage();

@@ -1,4 +1,4 @@
-/** A key that nothing else has: a UUID. A page that did not come over HTTPS has no `randomUUID`. */
+/** A new UUID. A page that did not come over HTTPS has no `randomUUID`. */
 export function newKey(): string {
   if (crypto.randomUUID) return crypto.randomUUID();
   const hex = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(

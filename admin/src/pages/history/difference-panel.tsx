@@ -28,7 +28,7 @@ type Props = {
   mayRestore: boolean;
 };
 
-/** A version beside another: who made it, why, and how each field differs. */
+/** The comparison of a version with another: its actor and reason, and the difference of each field. */
 export function DifferencePanel({ target, history: own, version, against, compare, address, mayRestore }: Props) {
   const { history } = useWords();
   const language = useLanguage();

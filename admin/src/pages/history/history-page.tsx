@@ -21,7 +21,7 @@ import { VersionList } from './version-list.tsx';
 
 const pageSize = 50;
 
-/** The history of a document, of a deleted one too. */
+/** The history of a document, also of a deleted one. */
 export function HistoryPage() {
   const { slug = '', id = '' } = useParams();
   const collection = useCollection(slug);
@@ -97,7 +97,7 @@ type Props = {
   note?: string | undefined;
   /** The last version that is shown; null for all. */
   upTo: number | null;
-  /** In the place of the versions, without any. */
+  /** Shown if there are no versions. */
   ifNone?: ReactNode;
   mayRestore: boolean;
 };
@@ -115,7 +115,7 @@ function HistoryView({ target, title, address, crumbs, note, upTo, ifNone, mayRe
     { keep: true },
   );
   const last = data?.state.version ?? 0;
-  // An address of today may name a version that came later.
+  // At a moment of the past, the address may still name a later version.
   const version = Math.min(numberOf(search, 'v') ?? last, last);
   const open = (changes: Record<string, number>) =>
     setSearch((own) => {

@@ -14,7 +14,7 @@ import { differenceOf, relatedIn } from './values.ts';
 
 type Props = { target: Target; version: number; onClose: () => void };
 
-/** Restores a version, after telling what that changes. */
+/** Restores a version, after showing what that changes. */
 export function RestoreDialog({ target, version, onClose }: Props) {
   const { history } = useWords();
   const id = target.kind === 'global' ? '' : target.id;

@@ -8,7 +8,7 @@ export type Target = { slug: string; fields: Field[]; requireReason: boolean } &
   | { kind: 'global' }
 );
 
-/** The target as the calls of the history name it. */
+/** The target as the history calls of the client take it. */
 export function auditTargetOf(target: Target) {
   return target.kind === 'global' ? { global: target.slug } : { collection: target.slug, id: target.id };
 }
@@ -28,16 +28,20 @@ async function readPage(target: Target, paging: Paging) {
   return { state: document, versions };
 }
 
-/** How many of the newest versions are wanted, and up to which one; null: to the last. */
-type Wanted = { count: number; upTo: number | null };
+/** The versions to read: the newest `count`, up to version `upTo`; null: up to the last. */
+type VersionRange = { count: number; upTo: number | null };
 
 /** Reads the newest versions: at least the wanted number, or all. */
-export async function readHistory(target: Target, { count, upTo }: Wanted, signal: AbortSignal): Promise<History> {
+export async function readHistory(
+  target: Target,
+  { count, upTo }: VersionRange,
+  signal: AbortSignal,
+): Promise<History> {
   const { state: today } = await readPage(target, { signal, limit: 1 });
   const state = { ...today, version: Math.min(today.version, upTo ?? today.version) };
   const after = Math.max(0, state.version - count);
   const versions: Version[] = [];
-  // A page may end early: its events together are bounded.
+  // A page may end early, because the total size of its events is bounded.
   for (let last = after; last < state.version; ) {
     const page = await readPage(target, { signal, limit: Math.min(count, state.version - last), after: last });
     if (page.versions.length === 0) break;
@@ -47,7 +51,7 @@ export async function readHistory(target: Target, { count, upTo }: Wanted, signa
   return { state, versions: versions.reverse(), first: after + 1 };
 }
 
-/** Tells what a restore would change. */
+/** Reads what a restore would change. */
 export function planRestore(target: Target, source: RestoreSource, signal: AbortSignal): Promise<RestorePlan> {
   const options = { dryRun: true, signal, ...reasonOfTrial } as const;
   return target.kind === 'global'

@@ -1,7 +1,7 @@
 import { VisuallyHidden } from '@mantine/core';
 import { useWords } from '../../words/index.ts';
 import styles from './history.module.css';
-import type { Told, ValueDifference } from './values.ts';
+import type { DisplayValue, ValueDifference } from './values.ts';
 
 type Props = { difference: ValueDifference; titles: ReadonlyMap<string, string> };
 
@@ -23,7 +23,7 @@ export function Difference({ difference, titles }: Props) {
     return (
       <ul className={styles.items}>
         {difference.items.map(({ kind, value }, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: items have no other name, and stay where they are
+          // biome-ignore lint/suspicious/noArrayIndexKey: items have no other name, and do not move
           <li key={index} className={styles[kind]}>
             {kind !== 'same' && <span className={styles.sign}>{history.list[kind]}</span>}
             <Value value={value} titles={titles} />
@@ -60,7 +60,7 @@ export function Difference({ difference, titles }: Props) {
   );
 }
 
-type ValueProps = { value: Told | null; titles: ReadonlyMap<string, string> };
+type ValueProps = { value: DisplayValue | null; titles: ReadonlyMap<string, string> };
 
 function Value({ value, titles }: ValueProps) {
   const { history } = useWords();
@@ -68,7 +68,7 @@ function Value({ value, titles }: ValueProps) {
   if (typeof value === 'string') return <span className={styles.text}>{value}</span>;
   if (Array.isArray(value)) {
     return value.map((part, index) => (
-      // biome-ignore lint/suspicious/noArrayIndexKey: parts of a line stay where they are
+      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a line do not move
       <Value key={index} value={part} titles={titles} />
     ));
   }

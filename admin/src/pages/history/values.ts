@@ -3,24 +3,24 @@ import { richTextToText } from '../../../../client/rich-text.ts';
 import { dataFields, type Field, labelOf } from '../../schema/fields.ts';
 import type { Related } from '../../schema/titles.ts';
 
-/** A piece of a text: in both versions, or only in the one before or after. */
+/** A piece of a text: in both versions, or only in the older or the newer. */
 type Piece = { kind: 'same' | 'removed' | 'added'; text: string };
 
-/** A value in words: a text, a document that is pointed at, or several of them in one line. */
-export type Told = string | Related | Line;
+/** A value for display: a text, a related document, or several of them in one line. */
+export type DisplayValue = string | Related | Line;
 type Line = (string | Related)[];
 
 /** The difference of one value. */
 export type ValueDifference =
   | { kind: 'text'; pieces: Piece[] }
-  | { kind: 'list'; items: { kind: Piece['kind']; value: Told }[] }
-  | { kind: 'pair'; before: Told | null; after: Told | null }
+  | { kind: 'list'; items: { kind: Piece['kind']; value: DisplayValue }[] }
+  | { kind: 'pair'; before: DisplayValue | null; after: DisplayValue | null }
   | { kind: 'fields'; fields: { label: string; difference: ValueDifference }[] };
 
-/** Longer texts are shown side by side: words are compared in a time that grows with the square of the difference. */
+/** Longer texts are shown side by side: the time for comparing words grows with the square of the difference. */
 const longestCompared = 50_000;
 
-/** The way that a field shows the change of its value. */
+/** The difference between two values of a field, as its type shows it. */
 export function differenceOf(field: Field | undefined, before: unknown, after: unknown): ValueDifference {
   const type = field?.type;
   if (type === 'relationship' || type === 'upload') return relatedDifference(field?.relationTo ?? '', before, after);
@@ -31,7 +31,7 @@ export function differenceOf(field: Field | undefined, before: unknown, after: u
   if (type === 'array' || type === 'blocks') return itemsDifference(field, listOf(before), listOf(after));
   if (type === 'richText') return textDifference(richTextOf(before), richTextOf(after));
   if (isText(before) && isText(after)) return textDifference(before ?? '', after ?? '', field);
-  return { kind: 'pair', before: shown(field, before), after: shown(field, after) };
+  return { kind: 'pair', before: displayOf(field, before), after: displayOf(field, after) };
 }
 
 function isText(value: unknown): value is string | null | undefined {
@@ -51,7 +51,7 @@ function textDifference(before: string, after: string, field?: Field): ValueDiff
   const isShort = field !== undefined && field.type !== 'text' && field.type !== 'textarea';
   const isLong = before.length + after.length > longestCompared;
   if (isShort || isLong || before === '' || after === '') {
-    return { kind: 'pair', before: shown(field, before), after: shown(field, after) };
+    return { kind: 'pair', before: displayOf(field, before), after: displayOf(field, after) };
   }
   const pieces = diffWordsWithSpace(before, after).map(({ value, added, removed }): Piece => {
     return { kind: added ? 'added' : removed ? 'removed' : 'same', text: value };
@@ -59,7 +59,7 @@ function textDifference(before: string, after: string, field?: Field): ValueDiff
   return { kind: 'text', pieces };
 }
 
-/** The text of ProseMirror JSON; of another shape, its JSON. */
+/** The text of ProseMirror JSON; for a value of another shape, its JSON. */
 function richTextOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   return richTextToText(value) || JSON.stringify(value, null, 2);
@@ -72,7 +72,7 @@ function relatedDifference(relationTo: string, before: unknown, after: unknown):
   return { kind: 'pair', before: one(before), after: one(after) };
 }
 
-function listDifference(before: unknown[], after: unknown[], make: (item: unknown) => Told): ValueDifference {
+function listDifference(before: unknown[], after: unknown[], make: (item: unknown) => DisplayValue): ValueDifference {
   const items = diffArrays(before.map(String), after.map(String)).flatMap(({ value, added, removed }) =>
     value.map((item) => {
       const kind: Piece['kind'] = added ? 'added' : removed ? 'removed' : 'same';
@@ -82,10 +82,10 @@ function listDifference(before: unknown[], after: unknown[], make: (item: unknow
   return { kind: 'list', items };
 }
 
-/** Items of an array or of blocks, each in one line of its values. */
+/** The difference of an array or of blocks, each item in one line of its values. */
 function itemsDifference(field: Field | undefined, before: unknown[], after: unknown[]): ValueDifference {
   const lines = (items: unknown[]) => items.map((item) => lineOf(field, item));
-  const comparator = (one: Told, other: Told) => JSON.stringify(one) === JSON.stringify(other);
+  const comparator = (one: DisplayValue, other: DisplayValue) => JSON.stringify(one) === JSON.stringify(other);
   const items = diffArrays(lines(before), lines(after), { comparator }).flatMap(({ value, added, removed }) =>
     value.map((line) => ({ kind: (added ? 'added' : removed ? 'removed' : 'same') as Piece['kind'], value: line })),
   );
@@ -93,8 +93,8 @@ function itemsDifference(field: Field | undefined, before: unknown[], after: unk
 }
 
 /** An item in one line: "Name: Berlin · Since: 1990". */
-export function lineOf(field: Field | undefined, item: unknown): Told {
-  return told(partsOfItem(field, item)) ?? '';
+export function lineOf(field: Field | undefined, item: unknown): DisplayValue {
+  return fewestParts(partsOfItem(field, item)) ?? '';
 }
 
 function partsOfItem(field: Field | undefined, item: unknown): Line {
@@ -108,7 +108,7 @@ function partsOfItem(field: Field | undefined, item: unknown): Line {
   return between([...(block ? [[block.label ?? block.slug]] : []), ...named], ' · ');
 }
 
-/** The words and the related documents of a value, in their order; nothing for one that is empty. */
+/** The texts and related documents of a value, in order; an empty list for an empty value. */
 function partsOf(field: Field | undefined, value: unknown): Line {
   if (value === null || value === undefined || value === '') return [];
   if (field?.type === 'richText') return [richTextOf(value)];
@@ -138,8 +138,8 @@ function between(lines: readonly Line[], separator: string): Line {
   return lines.flatMap((line, index) => (index === 0 ? line : [separator, ...line]));
 }
 
-/** A line in the fewest parts: neighbouring texts are one. */
-function told(line: Line): Told | null {
+/** A line in the fewest parts: neighbouring texts are joined. */
+function fewestParts(line: Line): DisplayValue | null {
   const parts: Line = [];
   for (const part of line) {
     const last = parts.at(-1);
@@ -167,12 +167,12 @@ function optionLabel(field: Field | undefined, value: unknown): string {
   return field?.options?.find((option) => option.value === value)?.label ?? String(value);
 }
 
-/** A value in words; null for one that is empty. */
-function shown(field: Field | undefined, value: unknown): Told | null {
-  return told(partsOf(field, value));
+/** A value for display; null for an empty value. */
+function displayOf(field: Field | undefined, value: unknown): DisplayValue | null {
+  return fewestParts(partsOf(field, value));
 }
 
-/** The related documents in a difference, for their titles. */
+/** The related documents in a difference, to read their titles. */
 export function relatedIn(difference: ValueDifference): Related[] {
   if (difference.kind === 'pair') return [difference.before, difference.after].flatMap(relatedOf);
   if (difference.kind === 'list') return difference.items.flatMap(({ value }) => relatedOf(value));
@@ -180,7 +180,7 @@ export function relatedIn(difference: ValueDifference): Related[] {
   return [];
 }
 
-function relatedOf(value: Told | null): Related[] {
+function relatedOf(value: DisplayValue | null): Related[] {
   if (value === null || typeof value === 'string') return [];
   return Array.isArray(value) ? value.flatMap(relatedOf) : [value];
 }

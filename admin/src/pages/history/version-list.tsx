@@ -35,7 +35,7 @@ export function VersionList({ history: { versions }, fields, selected, open }: P
   );
 }
 
-/** The most names of changed fields in a row. */
+/** The most names of changed fields that a row shows. */
 const most = 4;
 
 type ButtonProps = { version: Version; fields: readonly Field[]; isSelected: boolean; open: (version: number) => void };

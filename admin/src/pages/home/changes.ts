@@ -6,25 +6,25 @@ import { kindsOfChanges, readNewestChanges } from '../../service/newest-changes.
 import type { Reading } from '../../service/queries.ts';
 import { readTitles } from '../../service/related-titles.ts';
 
-/** A change of a document or global, as the page tells it. */
+/** A change of a document or global, as the page shows it. */
 export type Change = {
   position: number;
   kind: (typeof kindsOfChanges)[keyof typeof kindsOfChanges];
   recordedAt: string;
   actor: Actor;
   reason: string | null;
-  /** The fields that it set, by name. */
+  /** The names of the fields that were set. */
   fields: string[];
 } & ({ collection: string; id: string; title: string } | { global: string; title: string });
 
 const shown = 12;
 
-/** Fields that each write sets, and that say nothing. */
+/** Fields that every write sets, and that are not listed. */
 const silent = ['updatedAt', 'createdAt', 'id'];
 
 /**
- * The newest changes of content that the user may see, the newest first; as of a moment, those until then, by the
- * titles of then.
+ * The newest changes of content that the user may see, the newest first; as of a moment, the changes until that moment,
+ * with the titles of that moment.
  */
 export async function readChanges(model: Model, reading: Reading): Promise<Change[]> {
   const { signal, asOf } = reading;
@@ -66,7 +66,7 @@ function kindOf(type: string): Change['kind'] | null {
   return Object.hasOwn(kindsOfChanges, type) ? kindsOfChanges[type as keyof typeof kindsOfChanges] : null;
 }
 
-/** The titles of the moment that is read; a document that is gone keeps its id. */
+/** Changes with the titles of the moment that is read; a document that is gone keeps its id. */
 async function withTitles(changes: Change[], model: Model, reading: Reading): Promise<Change[]> {
   const documents = changes.flatMap((change) =>
     'collection' in change ? [{ relationTo: change.collection, id: change.id }] : [],

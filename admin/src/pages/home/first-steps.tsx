@@ -10,7 +10,7 @@ import { Icon, type IconName } from '../../theme/icons.tsx';
 import { useWords } from '../../words/index.ts';
 import styles from './home.module.css';
 
-/** Three cards for people who are here for the first time; put away for good. */
+/** Three cards for first-time users, until the user hides them for good. */
 export function FirstSteps() {
   const { home } = useWords();
   const model = useModel();

@@ -18,7 +18,7 @@ import { FirstSteps } from './first-steps.tsx';
 import styles from './home.module.css';
 import { MissingIndexes } from './missing-indexes.tsx';
 
-/** The first page after a login: the latest changes, the user's drafts, the size of each collection. */
+/** The first page after a login: the latest changes, the user's unsaved changes, the size of each collection. */
 export function HomePage() {
   const { home } = useWords();
   const { user } = useAccount();

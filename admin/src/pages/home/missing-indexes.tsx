@@ -6,7 +6,7 @@ import { useModel } from '../../service/model.tsx';
 import { useWords } from '../../words/index.ts';
 import styles from './home.module.css';
 
-/** The fields that lists took long by, for want of an index: for those who can have the configuration changed. */
+/** The fields by which lists were slow for lack of an index. It is for users who can have the configuration changed. */
 export function MissingIndexes() {
   const { home } = useWords();
   const { missingIndexes } = useModel();

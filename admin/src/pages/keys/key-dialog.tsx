@@ -10,7 +10,7 @@ import { audits, operations } from './scopes.ts';
 
 const all = '*';
 
-/** Makes a key: a name, one scope, the parts of the history, and when it expires. */
+/** Creates a key: its name, one scope, its rights on the history, and its expiry. */
 export function KeyDialog({ onClose, onMade }: { onClose: () => void; onMade: (key: ApiKeyWithSecret) => void }) {
   const { people } = useWords();
   const model = useModel();
@@ -84,12 +84,12 @@ export function KeyDialog({ onClose, onMade }: { onClose: () => void; onMade: (k
   );
 }
 
-/** All that there are now: `*` would hold later ones too, which no user may give a key. */
+/** "All" as the list of the slugs of now: `*` would include later collections, which no user may grant to a key. */
 function listOf(slugs: string[], of: Map<string, unknown>): string[] {
   return slugs.includes(all) ? [...of.keys()] : slugs;
 }
 
-/** The latest choice wins: all, or some. */
+/** Of "all" and single slugs, the latest choice wins. */
 function oneOrAll(slugs: string[]): string[] {
   return slugs.at(-1) === all ? [all] : slugs.filter((slug) => slug !== all);
 }

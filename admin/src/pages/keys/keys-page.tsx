@@ -22,7 +22,7 @@ const keysKey = ['keys'] as const;
 
 type Question = { kind: 'revoke' | 'rotate'; key: ApiKey } | null;
 
-/** The API keys that were made at run time. */
+/** The API keys that were created at run time. */
 export function KeysPage() {
   const { shell, people } = useWords();
   const { managesKeys } = useModel();

@@ -37,7 +37,7 @@ function List({ collection }: { collection: Collection }) {
   const selection = useSelection(`${state.view.q} ${JSON.stringify(state.filter)} ${asOf}`);
   const [isPicking, setPicking] = useState(false);
   const isPhone = useMediaQuery('(width < 48rem)', undefined, { getInitialValueInEffect: false });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page of rows begins at its top
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each page of rows begins at its top
   useEffect(() => {
     document.querySelector('#content')?.scrollTo(0, 0);
   }, [state.view.page]);
@@ -93,7 +93,7 @@ function List({ collection }: { collection: Collection }) {
 
 const lines = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
-/** The place of rows that are slow to come. */
+/** The placeholder of rows that are slow to come. */
 function Skeleton({ label }: { label: string }) {
   return (
     <div className={styles.skeleton} role="status" aria-label={label}>

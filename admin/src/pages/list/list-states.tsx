@@ -8,7 +8,7 @@ import styles from './list-page.module.css';
 import { NewButton } from './new-button.tsx';
 import type { ListState } from './view/use-list.ts';
 
-/** A list without rows: why, and the way out. */
+/** A list without rows: the reason, and a button that helps. */
 export function ListEmpty({ state, total }: { state: ListState; total: number }) {
   const { list } = useWords();
   const { collection, view, filter } = state;
@@ -45,7 +45,7 @@ export function ListEmpty({ state, total }: { state: ListState; total: number })
 type ProblemProps = { state: ListState; error: ApiError; again: () => void };
 
 /**
- * A list that the service refused, with the parameters that it names; messages that stand at chips are not repeated.
+ * A list that the service refused, with its messages about parameters; messages that a chip shows are not repeated.
  */
 export function ListProblem({ state: { filter }, error, again }: ProblemProps) {
   const { list, shared } = useWords();

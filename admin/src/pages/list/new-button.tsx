@@ -7,7 +7,7 @@ import { useShortcuts } from '../../shell/shortcuts.tsx';
 import { Icon } from '../../theme/icons.tsx';
 import { useWords } from '../../words/index.ts';
 
-/** The way to a new document; a file is uploaded among the media. */
+/** The link to a new document; for an upload collection, to the media page. */
 export function NewButton({ collection }: { collection: Collection }) {
   const { list } = useWords();
   const go = useGo();

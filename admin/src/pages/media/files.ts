@@ -14,10 +14,10 @@ export type FileDocument = {
   [field: string]: unknown;
 };
 
-/** The members that are read of a file to show it. */
+/** The members of a file that are read to show it. */
 export const shownMembers = ['filename', 'mimeType', 'filesize', 'url', 'width', 'height', 'createdAt'];
 
-/** The types that a dialog for files offers. Of plain text the service tells no kinds: `text/plain` are all of them. */
+/** The types that a file dialog offers. The service cannot tell kinds of text apart: all are `text/plain`. */
 export function acceptOf(mimeTypes: readonly string[] | undefined): string | undefined {
   if (mimeTypes === undefined || mimeTypes.length === 0 || mimeTypes.includes('*/*')) return undefined;
   const accepted = mimeTypes.flatMap((type) => (type === 'text/plain' ? ['text/*', '.md', '.json', '.csv'] : [type]));
@@ -29,7 +29,7 @@ export function isTooLarge(file: { size: number }, upload: Collection['upload'])
   return upload !== false && file.size > upload.maxFileSize;
 }
 
-/** Types that the first bytes of a file tell, each with a mark. */
+/** Types that the first bytes of a file show, each with its pattern. */
 const marks: [RegExp, string][] = [
   [/^\x89PNG/, 'image/png'],
   [/^\xff\xd8\xff/, 'image/jpeg'],
@@ -38,15 +38,15 @@ const marks: [RegExp, string][] = [
   [/^%PDF-/, 'application/pdf'],
 ];
 
-/** Systems do not agree on the names of types, but on these kinds of them. */
+/** Families of types: operating systems disagree on the names of types, but not on their families. */
 const families = [/^image\//, /^(audio|video)\//, /^(text|application|font|model)\//];
 
 /**
- * The type of a file that its collection does not take; null for one that it may take. The service tells by the bytes,
- * after all of them have come: this refuses beforehand only what is certain, by the first bytes, else by the kind that
- * the name tells.
+ * The type of a file if its collection does not take it; null if it may. The service decides by the bytes, after the
+ * whole upload. This function refuses a file beforehand only if that is certain: by its first bytes, else by the family
+ * of the type that its name suggests.
  *
- * @param head the first bytes, each as a letter.
+ * @param head the first bytes, each as a character.
  */
 export function wrongTypeOf(type: string, head: string, mimeTypes: readonly string[] | undefined): string | null {
   if (mimeTypes === undefined || mimeTypes.length === 0 || mimeTypes.includes('*/*')) return null;
@@ -63,17 +63,17 @@ function isWithin(type: string, wildcard: string): boolean {
   return wildcard.endsWith('/*') && type.startsWith(wildcard.slice(0, -1));
 }
 
-/** The kind of a file, as it is shown. */
+/** The kind of a file, which decides how it is shown. */
 export type FileKind = 'image' | 'video' | 'audio' | 'text' | 'other';
 
-/** The kind of a file, by its type. */
+/** The kind of a file by its MIME type. */
 export function kindOf(mimeType: string): FileKind {
   const [kind = ''] = mimeType.split('/', 1);
   if (kind === 'image' || kind === 'video' || kind === 'audio') return kind;
   return kind === 'text' || mimeType === 'application/pdf' ? 'text' : 'other';
 }
 
-/** The last part of a name, in capitals: what a file is, where there is no picture of it. */
+/** The extension of a file name in capitals, shown in place of a picture. */
 export function extensionOf(filename: string): string {
   const [, extension = ''] = /\.([\p{L}\d]{1,5})$/u.exec(filename) ?? [];
   return extension.toUpperCase();
@@ -81,7 +81,7 @@ export function extensionOf(filename: string): string {
 
 const askable = ['text', 'textarea', 'email', 'url'];
 
-/** The fields that are asked for beside a new file: those of text without which it is refused, and `alt`. */
+/** The fields that are asked for with a new file: the required texts, and `alt`. */
 export function askedFields({ fields }: Pick<Collection, 'fields'>): DataField[] {
   return dataFields(fields).filter((field) => {
     if (!askable.includes(field.type) || field.access?.create === false) return false;
@@ -89,18 +89,18 @@ export function askedFields({ fields }: Pick<Collection, 'fields'>): DataField[]
   });
 }
 
-/** Whether a file is refused without the field. */
+/** Whether the service refuses a file without the field. */
 export function isNeeded(field: DataField): boolean {
   return field.required === true && field.defaultValue === undefined && !field.hasDefault;
 }
 
-/** The name under which the reason of an upload stands beside its texts; no field is called so. */
+/** The name of the reason among the texts of an upload; no field can have it. */
 export const reasonName = '$reason';
 
-/** The name under which the service speaks of it. */
+/** The name of the reason in errors of the service. */
 export const reasonHeader = 'x-change-reason';
 
-/** Texts beside a file, and the reason that stands among them. */
+/** Splits the texts of a file and the reason that is among them. */
 export function withoutReason(texts: Record<string, string>): {
   data: Record<string, string>;
   reason: { reason?: string };

@@ -39,7 +39,7 @@ export function MediaPage() {
   return <Library key={shown.slug} collection={shown} libraries={libraries} />;
 }
 
-/** The view that the address tells. */
+/** The view in the address, and the function that changes it. */
 function useView() {
   const [search, setSearch] = useSearchParams();
   const set = (write: (search: URLSearchParams) => URLSearchParams, replace = false) =>
@@ -123,7 +123,7 @@ function Library({ collection, libraries }: { collection: Collection; libraries:
   );
 }
 
-/** The collections of files, each with an address of its own. */
+/** The tabs of the upload collections, each with an address of its own. */
 function Tabs({ libraries, shown }: { libraries: Collection[]; shown: string }) {
   const { media } = useWords();
   return (

@@ -32,12 +32,12 @@ export function MediaToolbar({ view, change }: { view: View; change: (change: Pa
   );
 }
 
-/** A box whose words go into the address when the typing rests. */
+/** A search box whose words go into the address after a pause in typing. */
 function Search({ q, change }: { q: string; change: (q: string) => void }) {
   const { media } = useWords();
   const [typed, setTyped] = useState(q);
   const write = useDebouncedCallback(change, 300);
-  // The address changes by going back, and by clearing.
+  // The address also changes when the user goes back or clears the search.
   useEffect(() => setTyped(q), [q]);
   return (
     <TextInput
@@ -55,7 +55,7 @@ function Search({ q, change }: { q: string; change: (q: string) => void }) {
   );
 }
 
-/** The actions on the files that are selected. */
+/** The actions on the selected files. */
 export function SelectionBar({ count, clear, remove }: { count: number; clear: () => void; remove: () => void }) {
   const { media } = useWords();
   return (

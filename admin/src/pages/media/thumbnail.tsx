@@ -14,7 +14,7 @@ const icons: Record<FileKind, IconName> = {
 
 type Props = { file: Pick<FileDocument, 'filename' | 'mimeType' | 'url'>; isLarge?: boolean; alt?: string };
 
-/** A picture of a file: itself where it is one that the browser shows, else what kind of file it is. */
+/** The thumbnail of a file: the picture itself if the browser can show it, else the kind of the file. */
 export function Thumbnail({ file, isLarge = false, alt = '' }: Props) {
   const [isBroken, setBroken] = useState(false);
   const kind = kindOf(file.mimeType);

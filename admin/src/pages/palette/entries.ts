@@ -1,4 +1,4 @@
-/** How well words fit a name: 0 not at all, then in it, at the beginning of a word, at its beginning, wholly. */
+/** How well words fit a name: 0 not at all; then, rising, inside it, at the start of a word, at its start, exactly. */
 export function fitOf(name: string, words: string): number {
   const folded = fold(name);
   const wanted = fold(words.trim());

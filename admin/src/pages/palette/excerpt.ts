@@ -1,4 +1,4 @@
-/** A piece of an excerpt, and whether it is what was found. */
+/** A piece of an excerpt, and whether it is a match. */
 export type Piece = { text: string; isMarked: boolean };
 
 const entities: Record<string, string> = {
@@ -10,7 +10,7 @@ const entities: Record<string, string> = {
   '&#x27;': "'",
 };
 
-/** Takes the excerpt of a search apart: escaped text with `<mark>` around what was found. Any other tag stays text. */
+/** Splits the excerpt of a search: escaped text with `<mark>` around the matches. Any other tag stays text. */
 export function piecesOf(excerpt: string): Piece[] {
   let isMarked = false;
   const pieces: Piece[] = [];

@@ -105,7 +105,7 @@ type PartProps = { section: Section; listId: string; active: Option | undefined;
 function SectionPart({ section, listId, active, open }: PartProps) {
   const nameId = `${listId}-${section.name.replaceAll(/\s/g, '-')}`;
   return (
-    // biome-ignore lint/a11y/useSemanticElements: options of a listbox stand in groups, not in field sets
+    // biome-ignore lint/a11y/useSemanticElements: the options of a listbox are in groups, not in field sets
     <div role="group" aria-labelledby={nameId}>
       <div id={nameId} className={styles.name}>
         {section.name}
@@ -136,7 +136,7 @@ function Choice({ id, isActive, open, children }: ChoiceProps) {
     if (isActive) document.getElementById(id)?.scrollIntoView({ block: 'nearest' });
   }, [id, isActive]);
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the combobox
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox handles the keys
     <div
       id={id}
       role="option"

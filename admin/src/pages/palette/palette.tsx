@@ -15,7 +15,7 @@ const ShortcutsDialog = deferred(async () => (await import('./shortcuts-dialog.t
 type Props = { isOpen: boolean; setOpen: (isOpen: boolean) => void };
 
 /**
- * The search over everything, and the keys of the whole application. Both dialogs are loaded when they are first
+ * The search over everything, and the shortcuts of the whole application. Both dialogs are loaded when they are first
  * opened.
  */
 export function Palette({ isOpen, setOpen }: Props) {
@@ -43,7 +43,7 @@ export function Palette({ isOpen, setOpen }: Props) {
   );
 }
 
-/** `g` and a letter go to a page. */
+/** The shortcuts that go to a page: `g` and a letter. */
 function useGoKeys(): Shortcut[] {
   const go = useGo();
   const model = useModel();
@@ -57,7 +57,7 @@ function useGoKeys(): Shortcut[] {
   ];
 }
 
-/** Remembers the documents that were opened, in this browser, for this account. */
+/** Remembers the documents that the account opens in this browser. */
 function useRecent(): void {
   const { collection, user } = useAccount();
   const [isDocument, parameters] = useRoute('/c/:slug/:id');

@@ -1,10 +1,10 @@
 /**
- * A document that was opened: its title is asked for when it is shown, for it may not be for everyone's eyes, and
- * changes.
+ * A document that was opened. Its title is not stored but read when it is shown: it may be confidential, and it may
+ * change.
  */
 export type Recent = { slug: string; id: string };
 
-/** As many documents as are remembered. */
+/** The number of documents that are remembered. */
 export const mostRecent = 8;
 
 function isRecent(value: unknown): value is Recent {
@@ -13,7 +13,7 @@ function isRecent(value: unknown): value is Recent {
   return typeof slug === 'string' && typeof id === 'string';
 }
 
-/** Reads what was kept; what is not readable counts as nothing. */
+/** Reads the stored list; a text that cannot be read counts as an empty list. */
 export function recentOf(text: string | null): Recent[] {
   try {
     const kept: unknown = JSON.parse(text ?? '[]');
@@ -23,7 +23,7 @@ export function recentOf(text: string | null): Recent[] {
   }
 }
 
-/** The documents with one of them put first. */
+/** The list with a document put first. */
 export function withRecent(kept: readonly Recent[], { slug, id }: Recent): Recent[] {
   const others = kept.filter((one) => one.slug !== slug || one.id !== id);
   return [{ slug, id }, ...others].slice(0, mostRecent);

@@ -6,7 +6,7 @@ export function recentDocuments(account: string): Recent[] {
   return recentOf(localStorage.getItem(storageNameOf(account, 'recent')));
 }
 
-/** Puts a document before all others. */
+/** Puts a document first among the recent documents. */
 export function keepRecent(account: string, document: Recent): void {
   const kept = withRecent(recentDocuments(account), document);
   localStorage.setItem(storageNameOf(account, 'recent'), JSON.stringify(kept));

@@ -16,13 +16,13 @@ import { recentDocuments } from './recent.ts';
 /** A line of the palette; without an address it opens the list of shortcuts. */
 export type Option = { id: string; name: string; icon: IconName; to: string | null; hint?: string; pieces?: Piece[] };
 
-/** Lines of one kind. */
+/** The lines of one kind, under a heading. */
 export type Section = { name: string; options: Option[] };
 
 const pause = 120;
 const mostHits = 20;
 
-/** All that some words lead to. Documents are searched by the service; the next key ends the search before. */
+/** The lines that some words find. The service searches documents; the next key cancels the previous search. */
 export function useSections(words: string) {
   const { palette, shell } = useWords();
   const model = useModel();
@@ -37,7 +37,7 @@ export function useSections(words: string) {
   const isMeant = words !== '' && actions.some(({ name }) => fitOf(name, words) >= 3);
   const sections = [
     { name: palette.recent, options: recent },
-    // A name that fits comes before a text that holds the words.
+    // A matching name comes before a document whose text holds the words.
     { name: palette.goTo, options: words === '' ? pages : pages.slice(0, most) },
     ...(isMeant ? [acts, found] : [found, acts]),
   ].filter(({ options }) => options.length > 0);
@@ -79,7 +79,7 @@ function addressOf(collection: Collection, id: string): string {
 }
 
 /**
- * The documents that were opened last, those that are still there. Their titles are read for each collection at once.
+ * The documents that were opened last, if they are still there. Their titles are read with one call per collection.
  */
 function useRecentOptions(isShown: boolean): Option[] {
   const model = useModel();
@@ -92,9 +92,9 @@ function useRecentOptions(isShown: boolean): Option[] {
       const read = slugs.map(async (slug) => {
         const ids = recent.filter((one) => one.slug === slug).map(({ id }) => id);
         const select = [titleField(model.collections.get(slug) as Collection)];
-        const query = { where: { id: { in: ids } }, select, limit: ids.length, count: 'none', ...reading };
-        const { docs } = await client.collection(slug).find(query as never);
-        return (docs as { id: string }[]).map((document) => [`${slug}/${document.id}`, document] as const);
+        const query = { where: { id: { in: ids } }, select, limit: ids.length, count: 'none' as const, ...reading };
+        const { docs } = await client.collection(slug).find(query);
+        return docs.map((document) => [`${slug}/${document.id}`, document] as const);
       });
       return new Map((await Promise.all(read)).flat());
     },

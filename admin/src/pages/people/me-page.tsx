@@ -14,7 +14,7 @@ import { useWords } from '../../words/index.ts';
 
 const sessionsKey = ['sessions'] as const;
 
-/** The user's own account: password, sessions, and the way to its fields. */
+/** The user's own account: password, sessions, and a link to its fields. */
 export function MePage() {
   const { people, shell } = useWords();
   const { collection, user } = useAccount();

@@ -42,7 +42,7 @@ function People({ collection }: { collection: Collection }) {
   );
 }
 
-/** Why no accounts are shown. */
+/** Says why no accounts are shown. */
 export function Unseen() {
   const { people } = useWords();
   return (

@@ -22,7 +22,7 @@ import { useLanguage, useWords } from '../../words/index.ts';
 import { Unseen } from './people-page.tsx';
 import styles from './person.module.css';
 
-/** An account: its lock, its sessions, and the way to its fields. */
+/** An account: its lock, its sessions, and a link to its fields. */
 export function PersonPage() {
   const { slug = '', id = '' } = useParams();
   const collection = useCollection(slug);

@@ -1,6 +1,6 @@
 import { dataFields, type Field, inWords, labelOf } from '../../schema/fields.ts';
 
-/** The labels of the fields on a dotted path, as a reader finds them in a form: "Sections › Author". */
+/** The labels of the fields on a dotted path, as a form shows them: "Sections › Author". */
 export function namesOf(fields: readonly Field[], path: string): string {
   let level: readonly Field[] = fields;
   const names = path.split('.').map((part) => {

@@ -7,7 +7,7 @@ import { useWords } from '../../words/index.ts';
 import { namesOf } from './field-names.ts';
 import styles from './references.module.css';
 
-/** A place that points at a document: what it is, and by which of its fields. */
+/** A place that points at a document: the document or global, and its field. */
 export function ReferenceRow({ reference }: { reference: Reference }) {
   const { references } = useWords();
   const { collections, globals } = useModel();

@@ -14,7 +14,7 @@ import { useWords } from '../../words/index.ts';
 import { ReferenceRow } from './reference-row.tsx';
 import styles from './references.module.css';
 
-/** The page of all that points at a document. */
+/** The page of all places that point at a document. */
 export function ReferencesPage() {
   const { slug = '', id = '' } = useParams();
   const collection = useCollection(slug);

@@ -13,7 +13,7 @@ import { Link } from '../../shell/link.tsx';
 import { useWords } from '../../words/index.ts';
 import styles from './trash.module.css';
 
-/** Brings a deleted document back. The dialog first shows its values. */
+/** Restores a deleted document, after showing its values. */
 export function RestoreDialog({ deleted, close }: { deleted: Trashed; close: () => void }) {
   const { trash } = useWords();
   const collection = useCollection(deleted.collection);
@@ -52,7 +52,7 @@ export function RestoreDialog({ deleted, close }: { deleted: Trashed; close: () 
 
 const mostFields = 12;
 
-/** The values that a restore brings back, the deleted documents among them, and the values that others have by now. */
+/** The values that a restore brings back, the deleted documents among them, and unique values now used by others. */
 function Plan({ plan, collection }: { plan: RestorePlan; collection: Collection }) {
   const { trash } = useWords();
   const formatters = useFormatters();

@@ -20,7 +20,7 @@ import { useWords } from '../../words/index.ts';
 import { RestoreDialog } from './restore-dialog.tsx';
 import styles from './trash.module.css';
 
-/** The deleted documents of all collections; those of a moment in the past can only be looked at. */
+/** The deleted documents of all collections. At a moment of the past they can only be looked at. */
 export function TrashPage() {
   const { trash, shell } = useWords();
   const isNow = useAsOf() === null;
@@ -33,7 +33,7 @@ export function TrashPage() {
 
 const limit = 20;
 
-/** The page of the trash that the address names: `collection`, `page`. */
+/** Reads the page of the trash that the address names by `collection` and `page`. */
 function useTrash() {
   const [search, setSearch] = useSearchParams();
   const slug = search.get('collection') ?? '';
@@ -130,7 +130,7 @@ function Rows({ docs, isStale, restore }: RowsProps) {
   );
 }
 
-/** The user that an actor is, by the id that events give it: `<category>/<id>`. */
+/** The user behind an actor, whose id in events is `<category>/<id>`. */
 function userOf(actor: Actor | null, model: Model): Related[] {
   if (actor?.type !== 'user') return [];
   const [category = '', id = ''] = actor.id?.split('/') ?? [];
@@ -185,7 +185,7 @@ function Row({ deleted, names, restore }: RowProps) {
   );
 }
 
-/** The words that a deleted document is called by, also where its title is not for the user. */
+/** The name of a deleted document, also if the user may not see its title. */
 function useNameOf({ collection, title }: Trashed): string {
   const { trash } = useWords();
   const { collections } = useModel();

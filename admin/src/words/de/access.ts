@@ -28,7 +28,7 @@ export const access: Words['access'] = {
   inviteText: 'Wähle ein Passwort für dein neues Konto.',
   inviteButton: 'Konto anlegen',
   setupTitle: 'Das erste Konto anlegen',
-  setupText: 'Es darf alles und kann andere einladen.',
+  setupText: 'Das Konto hat alle Rechte und kann andere einladen.',
   setupButton: 'Konto anlegen',
   noToken: 'Dieser Link ist unvollständig',
   noTokenText: 'Ihm fehlt das Token am Ende. Öffne noch einmal den ganzen Link.',

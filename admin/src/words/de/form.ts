@@ -76,7 +76,7 @@ export const form: Words['form'] = {
   createForbidden: 'Dein Konto darf hier keine Dokumente anlegen',
   invitedOnly: 'Konten entstehen durch eine Einladung',
   invite: 'Jemanden einladen',
-  fileNeeded: 'Ein Dokument beginnt hier mit einer Datei',
+  fileNeeded: 'Jedes Dokument braucht hier eine Datei',
   toMedia: 'In den Medien hochladen',
 
   changesRestored: (ago) => `Nicht gespeicherte Änderungen wiederhergestellt, gesichert ${ago}`,
@@ -89,7 +89,7 @@ export const form: Words['form'] = {
   otherChanges: (ago) => `Es gibt noch andere nicht gespeicherte Änderungen, gesichert ${ago}.`,
   showOther: 'Stattdessen zeigen',
   openElsewhere: 'Auch in einem anderen Tab offen, mit nicht gespeicherten Änderungen. Jeder Tab behält seine.',
-  unfinished: (ago) => `Du hast ${ago} eines begonnen und nicht gespeichert.`,
+  unfinished: (ago) => `Du hast ${ago} ein Dokument begonnen und nicht gespeichert.`,
   goOn: 'Weiterschreiben',
 
   conflictTitle: 'Jemand anders hat das geändert',

@@ -17,8 +17,7 @@ export const home: Words['home'] = {
   erased: 'vernichtet',
   fields: (names) => `: ${names}`,
   missingIndexes: 'Fehlende Indizes',
-  missingIndexesText:
-    'Listen haben nach diesen Feldern lange gebraucht. Mit einem Index in der Konfiguration sind sie schnell.',
+  missingIndexesText: 'Listen nach diesen Feldern waren langsam. Ein Index in der Konfiguration macht sie schnell.',
   search: 'Suche',
   slowReads: (count, milliseconds) =>
     `${counted(count, '# langsame Abfrage', '# langsame Abfragen')}, bis zu ${milliseconds} ms`,
@@ -27,7 +26,7 @@ export const home: Words['home'] = {
   changeSomething: 'Ändere etwas',
   changeSomethingText: 'Öffne ein Dokument, ändere ein Feld und sag, warum. Hier geht nichts verloren.',
   seeHistory: 'Sieh den Verlauf an',
-  seeHistoryText: 'Jede Fassung sagt, wer was wann und warum geändert hat, und lässt sich wiederherstellen.',
+  seeHistoryText: 'Jede Fassung zeigt, wer was wann und warum geändert hat, und lässt sich wiederherstellen.',
   lookBack: 'Blick zurück',
   lookBackText: 'Wähle oben einen Tag, und jede Seite zeigt die Inhalte, wie sie damals waren.',
 };

@@ -47,7 +47,7 @@ export const inputs: Words['inputs'] = {
   linkSet: 'Link setzen',
   pictureAlt: 'Alternativtext des Bildes',
   pictureOf: (address) => `Bild unter ${address}`,
-  foreign: 'Diesen Wert hat nicht dieser Editor geschrieben. Er wird gezeigt, wie er ist, und bleibt so.',
+  foreign: 'Diesen Wert hat ein anderes Programm geschrieben. Der Editor zeigt ihn und ändert ihn nicht.',
   unknownParts: (parts) =>
     `Der Editor kennt Teile dieses Textes nicht (${parts}) und würde sie verlieren. Darum kannst du ihn hier nur lesen.`,
   broken:

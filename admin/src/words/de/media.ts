@@ -67,10 +67,10 @@ export const media: Words['media'] = {
   dismissNamed: (name) => `${name} ausblenden`,
   sentShare: (name) => `Upload von ${name}`,
   waiting: 'Wartet',
-  clearDone: 'Hochgeladene ausblenden',
+  clearDone: 'Fertige Uploads ausblenden',
   tooLarge: (size, most) => `Die Datei ist ${size} groß; erlaubt sind höchstens ${most}`,
   wrongType: (type, allowed) => `Die Datei ist vom Typ ${type}; erlaubt sind: ${allowed}`,
-  textNeeded: (label) => `${label} wird gebraucht`,
+  textNeeded: (label) => `${label} ist erforderlich`,
   pick: (name) => `Aus ${name} auswählen`,
 };
 
@@ -79,6 +79,6 @@ export const references: Words['references'] = {
   of: (title) => `Was auf ${title} verweist`,
   empty: 'Nichts verweist hierher',
   emptyText: 'Kein Dokument und keine Einstellung, die du lesen darfst, verweist darauf.',
-  field: 'über',
+  field: 'in',
   count: (count) => counted(count, '# Stelle', '# Stellen'),
 };

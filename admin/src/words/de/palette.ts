@@ -15,7 +15,7 @@ export const palette: Words['palette'] = {
   recent: 'Zuletzt geöffnet',
   create: (singular) => `${singular} anlegen`,
   nothing: 'Nichts gefunden',
-  nothingText: 'Gefunden werden ganze Wörter, das letzte auch an seinem Anfang.',
+  nothingText: 'Die Suche findet ganze Wörter, das letzte auch nach seinem Anfang.',
   searching: 'Suche läuft',
   noSearchThen: 'Durchsuchen lassen sich nur die Dokumente von heute. Geh dafür zurück zu heute.',
   hints: '↑ ↓ wählen · ↵ öffnen · Esc schließen',

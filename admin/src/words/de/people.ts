@@ -65,7 +65,7 @@ export const people: Words['people'] = {
   secretText: 'Es wird nur dieses eine Mal gezeigt. Annals behält nur seinen Hash.',
   secret: 'Geheimnis',
   mayNot: 'Dein Konto darf keine API-Schlüssel verwalten.',
-  mayNotText: 'Die Regel keys der Konfiguration entscheidet, wer es darf.',
+  mayNotText: 'Die Zugriffsregel keys in der Konfiguration entscheidet, wer es darf.',
   unseen: 'Dein Konto darf diese Konten nicht sehen.',
   unseenText: 'Das entscheidet die Zugriffsregel read ihrer Sammlung.',
   me: 'Mein Konto',

@@ -17,7 +17,7 @@ export const trash: Words['trash'] = {
   hidden: 'nicht zu sehen: Dein Konto darf die Inhalte des Verlaufs nicht sehen',
   hiddenActor: 'nicht zu sehen: Dein Konto darf nicht sehen, wer es war',
   noReason: 'ohne Grund',
-  noTitle: (singular) => `${singular} (den Titel siehst du nicht)`,
+  noTitle: (singular) => `${singular} (den Titel darfst du nicht sehen)`,
   empty: 'Der Papierkorb ist leer',
   emptyText: 'Gelöschte Dokumente lassen sich hier wiederherstellen.',
   looking: 'Prüft, was zurückkommt …',

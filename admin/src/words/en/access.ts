@@ -27,7 +27,7 @@ export const access = {
   inviteText: 'Choose a password for your new account.',
   inviteButton: 'Create my account',
   setupTitle: 'Create the first account',
-  setupText: 'It may do everything, and invite others.',
+  setupText: 'The account has all rights and can invite others.',
   setupButton: 'Create the account',
   noToken: 'This link is not complete',
   noTokenText: 'Its token is missing. Open the whole link once more.',

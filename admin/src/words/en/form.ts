@@ -65,8 +65,8 @@ export const form = {
   usedBy: (count: number) =>
     counted(
       count,
-      '# document points at it, and will point nowhere.',
-      '# documents point at it, and will point nowhere.',
+      '# document points at it and will then point nowhere.',
+      '# documents point at it and will then point nowhere.',
     ),
   showReferences: 'Show them',
   deleted: 'Deleted',
@@ -74,9 +74,9 @@ export const form = {
   gone: 'This document no longer exists',
   goneText: 'It was deleted, or your account may not see it.',
   createForbidden: 'Your account may not create documents here',
-  invitedOnly: 'Accounts are created by an invitation',
+  invitedOnly: 'Accounts are created by invitation',
   invite: 'Invite somebody',
-  fileNeeded: 'A document here begins with a file',
+  fileNeeded: 'Every document here needs a file',
   toMedia: 'Upload it in the media library',
 
   changesRestored: (ago: string) => `Unsaved changes from ${ago} restored`,
@@ -89,15 +89,15 @@ export const form = {
   otherChanges: (ago: string) => `There are other unsaved changes, from ${ago}.`,
   showOther: 'Show them instead',
   openElsewhere: 'Also open in another tab, with changes that are not saved. Each tab keeps its own.',
-  unfinished: (ago: string) => `You began one ${ago} and have not saved it.`,
+  unfinished: (ago: string) => `You began a document ${ago} and have not saved it.`,
   goOn: 'Continue',
 
   conflictTitle: 'Somebody else has changed this',
   conflictText: (who: string | null, ago: string | null) =>
-    `${who ?? 'Somebody'} saved another version${ago === null ? '' : ` ${ago}`}. Choose for each field what is to be kept.`,
+    `${who ?? 'Somebody'} saved another version${ago === null ? '' : ` ${ago}`}. Choose what to keep for each field.`,
   ownConflictTitle: 'You have saved this elsewhere',
   ownConflictText: (ago: string | null) =>
-    `You saved another version${ago === null ? '' : ` ${ago}`}, in another tab or on another device. Choose for each field what is to be kept.`,
+    `You saved another version${ago === null ? '' : ` ${ago}`}, in another tab or on another device. Choose what to keep for each field.`,
   asRead: 'As you read it',
   asNow: 'As it is now',
   mine: 'Yours',

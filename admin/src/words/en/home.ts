@@ -8,7 +8,7 @@ export const home = {
   changes: 'Latest changes',
   noChanges: 'Nothing has been changed yet.',
   unsaved: 'My unsaved changes',
-  noUnsaved: 'Text that you type and do not save yet is kept here for 30 days.',
+  noUnsaved: 'Text that you have typed but not saved is kept here for 30 days.',
   counts: 'Content',
   created: 'created',
   updated: 'changed',
@@ -17,7 +17,7 @@ export const home = {
   erased: 'erased',
   fields: (names: string) => `: ${names}`,
   missingIndexes: 'Missing indexes',
-  missingIndexesText: 'Lists took long by these fields. With an index in the configuration they are fast.',
+  missingIndexesText: 'Lists by these fields were slow. An index in the configuration makes them fast.',
   search: 'search',
   slowReads: (count: number, milliseconds: number) =>
     `${counted(count, '# slow read', '# slow reads')}, up to ${milliseconds} ms`,
@@ -26,7 +26,7 @@ export const home = {
   changeSomething: 'Change something',
   changeSomethingText: 'Open a document, change a field, and say why. Nothing you do here is ever lost.',
   seeHistory: 'See its history',
-  seeHistoryText: 'Each version tells who changed what, when and why, and can be restored.',
+  seeHistoryText: 'Each version shows who changed what, when and why, and can be restored.',
   lookBack: 'Look back',
   lookBackText: 'Choose a day above, and every page shows the content as it was then.',
 };

@@ -39,12 +39,16 @@ export const media = {
   usedBy: 'Used by',
   unused: 'Nothing points at this file. Pictures within rich text are not counted.',
   usedWarning: (count: number) =>
-    counted(count, 'One place points at it, and would show nothing.', '# places point at it, and would show nothing.'),
+    counted(
+      count,
+      'One place points at it and would then show nothing.',
+      '# places point at it and would then show nothing.',
+    ),
   usedAmong: (count: number) =>
     counted(
       count,
-      'One of them is pointed at from elsewhere, which would then show nothing.',
-      '# of them are pointed at from elsewhere, which would then show nothing.',
+      'Other documents point at one of them and would then show nothing.',
+      'Other documents point at # of them and would then show nothing.',
     ),
   allReferences: (count: number) => `All ${count}`,
   size: 'Size',
@@ -54,7 +58,7 @@ export const media = {
   openFile: 'Open file',
   openDocument: 'Open in the form',
   replaceFile: 'Replace file',
-  replacing: 'The address follows the name of the new file.',
+  replacing: 'The address changes with the name of the new file.',
   details: 'File',
   sendings: 'Uploads',
   retryNamed: (name: string) => `Try ${name} again`,
@@ -62,7 +66,7 @@ export const media = {
   dismissNamed: (name: string) => `Dismiss ${name}`,
   sentShare: (name: string) => `Upload of ${name}`,
   waiting: 'Waiting',
-  clearDone: 'Clear the uploaded ones',
+  clearDone: 'Clear finished uploads',
   tooLarge: (size: string, most: string) => `The file is ${size}; at most ${most} are allowed`,
   wrongType: (type: string, allowed: string) => `The file is of type ${type}; allowed are: ${allowed}`,
   textNeeded: (label: string) => `${label} is required`,
@@ -75,6 +79,6 @@ export const references = {
   of: (title: string) => `Places that point at ${title}`,
   empty: 'Nothing points here',
   emptyText: 'No document and no global that you may read points at this one.',
-  field: 'by',
+  field: 'in',
   count: (count: number) => counted(count, '# place', '# places'),
 };

@@ -15,7 +15,7 @@ export const palette = {
   recent: 'Recent',
   create: (singular: string) => `New ${singular}`,
   nothing: 'Nothing found',
-  nothingText: 'Whole words are found; the last one also by its beginning.',
+  nothingText: 'The search finds whole words, and the last word also by its beginning.',
   searching: 'Searching',
   noSearchThen: 'Only the documents of today can be searched. Go back to now to search them.',
   hints: '↑ ↓ choose · ↵ open · Esc close',

@@ -1,5 +1,6 @@
 import { Button, Modal } from '@mantine/core';
 import { useState } from 'react';
+import dialogStyles from '../../../parts/dialog.module.css';
 import { useDialog } from '../../../parts/dialog.ts';
 import { type DataField, labelOf } from '../../../schema/fields.ts';
 import { useTitles } from '../../../service/related-titles.ts';
@@ -13,7 +14,8 @@ import { type Difference, firstChoice, type Side, taken } from './merge.ts';
 import { relatedIn, shownValue } from './shown.ts';
 
 /**
- * Another version was saved meanwhile: what was read, what is there now, what stands here, and for each field a choice.
+ * Says that another version was saved meanwhile. Shows each field as it was read, as it is now and as it is in the
+ * form, and offers the last two.
  */
 export function ConflictDialog({ editor, conflict }: { editor: EditorView; conflict: Conflict }) {
   const dialog = useDialog(editor.closeConflict);
@@ -26,7 +28,7 @@ export function ConflictDialog({ editor, conflict }: { editor: EditorView; confl
   const save = () => editor.resolve(taken(differences, choices));
   return (
     <Modal {...dialog} title={isOwn ? words.ownConflictTitle : words.conflictTitle} size="62rem" fullScreen={isPhone}>
-      <div className={styles.dialog}>
+      <div className={dialogStyles.body}>
         <p>{isOwn ? words.ownConflictText(since) : words.conflictText(who, since)}</p>
         <ul className={styles.differences}>
           {differences.map((difference) => (
@@ -38,7 +40,7 @@ export function ConflictDialog({ editor, conflict }: { editor: EditorView; confl
             />
           ))}
         </ul>
-        <div className={styles.buttons}>
+        <div className={dialogStyles.buttons}>
           <Button variant="default" onClick={editor.closeConflict}>
             {words.backToForm}
           </Button>
@@ -70,7 +72,7 @@ function DifferenceRow({ difference, choice, choose }: RowProps) {
         <div className={styles.columns}>
           <div className={styles.read}>
             <h3>{words.asRead}</h3>
-            <Shown field={field} value={read} />
+            <ShownValue field={field} value={read} />
           </div>
           {sides.map(([side, title, action, value]) => (
             <label key={side} className={styles.side} data-chosen={choice === side || undefined}>
@@ -85,7 +87,7 @@ function DifferenceRow({ difference, choice, choose }: RowProps) {
                 />
                 <strong>{title}</strong>
               </span>
-              <Shown field={field} value={value} />
+              <ShownValue field={field} value={value} />
             </label>
           ))}
         </div>
@@ -94,8 +96,8 @@ function DifferenceRow({ difference, choice, choose }: RowProps) {
   );
 }
 
-/** Related documents by their titles; those that cannot be read, by their ids. */
-function Shown({ field, value }: { field: DataField; value: unknown }) {
+/** A value as text. Related documents are shown by their titles, and by their ids if they cannot be read. */
+function ShownValue({ field, value }: { field: DataField; value: unknown }) {
   const { form: words, shared } = useWords();
   const language = useLanguage();
   const titles = useTitles(relatedIn(field, value));

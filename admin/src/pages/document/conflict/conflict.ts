@@ -3,20 +3,20 @@ import { versionOf } from '../../../service/client.ts';
 import { accountNow } from '../../../service/session.ts';
 import type { Editor } from '../editor/open-editor.ts';
 import { isObject, type Values } from '../form/values.ts';
-import { type Read, readSubject, versionIn } from '../save/subject.ts';
+import { readSubject, type TaggedDocument, versionIn } from '../save/subject.ts';
 import { compare, type Difference } from './merge.ts';
 
-/** Another version than the one that was read: what differs, and who has saved it. */
+/** A version saved after the one that the form was opened with: the differences, and who saved it. */
 export type Conflict = {
-  now: Read;
+  now: TaggedDocument;
   differences: Difference[];
   who: string | null;
-  /** It was saved by the same account, from another tab or device. */
+  /** The same account saved it, from another tab or device. */
   isOwn: boolean;
   when: string | null;
 };
 
-/** Reads what is there now, after a 412. @throws ApiError where that cannot be read. */
+/** Reads the current version after a 412. @throws ApiError if it cannot be read. */
 export async function conflictOf(editor: Editor, refused: ApiError, mayLook: boolean): Promise<Conflict> {
   const { subject, form } = editor;
   const now = await readSubject(subject);
@@ -30,7 +30,7 @@ export async function conflictOf(editor: Editor, refused: ApiError, mayLook: boo
   return { now, differences, who: last?.actor.label ?? null, isOwn, when: last?.recordedAt ?? null };
 }
 
-/** The values as they were at the version that the save was meant for, as far as the service tells them. */
+/** The values of the version that the save was based on, as far as the body of the 412 has them. */
 function beforeIn(body: unknown): Values {
   if (!isObject(body) || !Array.isArray(body.fields)) return {};
   const told = body.fields.filter(

@@ -2,24 +2,24 @@ import { type DataField, dataFields, type Field } from '../../../schema/fields.t
 import { isChanged } from '../form/bodies.ts';
 import type { Values } from '../form/values.ts';
 
-/** Whose value a field gets: what this form has, or what is at the service now. */
+/** The value that a field gets: the one in this form, or the one that the service has now. */
 export type Side = 'mine' | 'now';
 
-/** A field that differs: as it was read, as it is now, as it stands in this form. */
+/** A field that differs: its value as it was read, as it is at the service now, and in this form. */
 export type Difference = {
   field: DataField;
   read: unknown;
   now: unknown;
   mine: unknown;
-  /** Changed here and there, and not to the same. */
+  /** Changed by both sides, to different values. */
   isConflict: boolean;
-  /** Changed by them. */
+  /** Changed at the service. */
   isTheirs: boolean;
 };
 
 /**
- * Compares three states of a document, field by field. A field that only one side has changed is listed for who looks,
- * but has only one sensible choice; one that both have changed to the same is no difference.
+ * Compares three states of a document, field by field. A field that only one side has changed is listed for
+ * information: it has only one sensible choice. A field that both sides have changed to the same value is not listed.
  */
 export function compare(
   fields: readonly Field[],
@@ -37,12 +37,12 @@ export function compare(
   return differences;
 }
 
-/** The choice that stands until somebody makes another: what only they changed is taken over, what I typed is mine. */
+/** The choice to begin with: the value of the form if the field was changed there, else the value at the service. */
 export function firstChoice({ field, read, mine }: Difference): Side {
   return isChanged(field, mine, read) ? 'mine' : 'now';
 }
 
-/** The fields that are taken of what is there now. */
+/** The fields whose value at the service is chosen, with these values. */
 export function taken(differences: readonly Difference[], choices: ReadonlyMap<string, Side>): Values {
   const theirs = differences.filter((one) => (choices.get(one.field.name) ?? firstChoice(one)) === 'now');
   return Object.fromEntries(theirs.map(({ field, now }) => [field.name, now]));

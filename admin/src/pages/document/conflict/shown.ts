@@ -4,10 +4,10 @@ import type { Related } from '../../../schema/titles.ts';
 import { isEmpty, isObject, itemFields } from '../form/values.ts';
 import { idsOf } from '../inputs/relationship/order.ts';
 
-/** `titles` are those of related documents, by `<collection>/<id>`: one that is not among them is shown by its id. */
+/** `titles` of related documents by `<collection>/<id>`; a document without a title there is shown by its id. */
 type Words = { language: string; yes: string; no: string; titles: ReadonlyMap<string, string> };
 
-/** A value as people read it, in lines; empty for none. */
+/** A value as lines of text; empty if there is no value. */
 export function shownValue(field: Field, value: unknown, words: Words): string {
   if (isEmpty(value)) return '';
   if (Array.isArray(value) && (field.type === 'array' || field.type === 'blocks')) {
@@ -23,7 +23,7 @@ export function shownValue(field: Field, value: unknown, words: Words): string {
   return typeof value === 'object' ? JSON.stringify(value, null, 2) : String(value);
 }
 
-/** The documents that a value points at, in the objects and items within it too. */
+/** The documents that a value points at, also from the objects and items inside it. */
 export function relatedIn(field: Field, value: unknown): Related[] {
   const { relationTo } = field;
   if (relationTo !== undefined) return idsOf(value).map((id) => ({ relationTo, id }));

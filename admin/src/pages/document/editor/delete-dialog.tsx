@@ -1,5 +1,6 @@
 import { Button, Modal, TextInput } from '@mantine/core';
 import { useState } from 'react';
+import dialogStyles from '../../../parts/dialog.module.css';
 import { useDialog } from '../../../parts/dialog.ts';
 import { tell } from '../../../parts/toast.ts';
 import type { Collection } from '../../../schema/model.ts';
@@ -19,7 +20,7 @@ type Props = {
   onDeleted: () => void;
 };
 
-/** Asks before a document is deleted, and says what points at it. */
+/** Asks before a document is deleted, and says how many documents point at it. */
 export function DeleteDialog({ collection, id, title, etag, onClose, onDeleted }: Props) {
   const dialog = useDialog(onClose);
   const { form: words, shared } = useWords();
@@ -48,7 +49,7 @@ export function DeleteDialog({ collection, id, title, etag, onClose, onDeleted }
   };
   return (
     <Modal {...dialog} title={words.deleteTitle(title)}>
-      <div className={styles.dialog}>
+      <div className={dialogStyles.body}>
         <p>{words.deleteText}</p>
         {data !== undefined && data.total > 0 && (
           <p className={styles.warning}>
@@ -66,7 +67,7 @@ export function DeleteDialog({ collection, id, title, etag, onClose, onDeleted }
         <p role="alert" className={styles.problem}>
           {problem}
         </p>
-        <div className={styles.buttons}>
+        <div className={dialogStyles.buttons}>
           <Button variant="default" onClick={onClose}>
             {shared.cancel}
           </Button>

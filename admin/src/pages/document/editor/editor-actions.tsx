@@ -15,12 +15,12 @@ import type { EditorView } from './use-editor.ts';
 
 type Props = {
   editor: EditorView;
-  /** On a phone, Save stands below. */
+  /** False on a phone, where Save is at the bottom of the page. */
   hasSave: boolean;
   openDelete: () => void;
 };
 
-/** Save, with the reason beside it, and what else can be done with the document. */
+/** The Save button with the reason beside it, and the other actions on the document. */
 export function EditorActions({ editor, hasSave, openDelete }: Props) {
   return (
     <>
@@ -31,7 +31,7 @@ export function EditorActions({ editor, hasSave, openDelete }: Props) {
   );
 }
 
-/** Why, and Save. */
+/** The input of the reason, and the Save button. */
 export function SaveActions({ editor }: { editor: EditorView }) {
   const { form: words, shared } = useWords();
   const { form, id, subject, reason, reasonProblem, setReason, isSaving, save, place } = editor;
@@ -40,7 +40,7 @@ export function SaveActions({ editor }: { editor: EditorView }) {
   return (
     <>
       <KeptMark editor={editor} isChanged={isChanged} />
-      {/* It has its place before it is shown: nothing moves with the first letter that is typed. */}
+      {/* The mark has its place before it is shown, so that nothing moves when the first letter is typed. */}
       <TextInput
         id={`${id}-reason`}
         className={isChanged || needed || reason !== '' ? styles.reason : `${styles.reason} ${styles.idle}`}
@@ -64,7 +64,7 @@ export function SaveActions({ editor }: { editor: EditorView }) {
   );
 }
 
-/** Whether what is typed is kept, and where. */
+/** Says whether the unsaved changes are kept, and where. */
 function KeptMark({ editor: { autosave }, isChanged }: { editor: EditorView; isChanged: boolean }) {
   const { form: words } = useWords();
   const state = useSyncExternalStore(autosave.subscribe, autosave.state);

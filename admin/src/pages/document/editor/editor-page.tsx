@@ -17,9 +17,9 @@ import { PreviewFrame } from '../preview/preview-frame.tsx';
 import { FailureBand } from '../save/failure-band.tsx';
 import { leaveFocus, takeFocus } from '../save/focus.ts';
 import { useSaveKey } from '../save/save-key.ts';
-import { nameOf, type Read, type Subject } from '../save/subject.ts';
+import { nameOf, type Subject, type TaggedDocument } from '../save/subject.ts';
 import { ElsewhereBand, OtherBand, RestoredBand } from '../unsaved-changes/bands.tsx';
-import type { Found } from '../unsaved-changes/newest.ts';
+import type { StoredChanges } from '../unsaved-changes/newest.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
 import styles from './editor.module.css';
 import { EditorActions, SaveActions } from './editor-actions.tsx';
@@ -31,17 +31,17 @@ import { type EditorView, useEditor } from './use-editor.ts';
 const CreateDrawer = deferred(async () => (await import('../create-drawer.tsx')).CreateDrawer);
 
 type Props = Opening & {
-  /** Drafts of the same that were typed in other forms. */
-  others: readonly Found[];
-  /** Opens one of them in the place of this form. */
-  openOther: (draft: Found, left: string) => void;
-  /** The document as it was read last; it may be newer than the one that the form was opened with. */
-  latest: Read | null;
-  /** Called when a first draft of a new document is kept. */
+  /** Unsaved changes of the same document that were typed in other forms. */
+  others: readonly StoredChanges[];
+  /** Opens one of the others in place of this form. */
+  openOther: (draft: StoredChanges, left: string) => void;
+  /** The document as it was last read; it may be newer than the version that the form was opened with. */
+  latest: TaggedDocument | null;
+  /** Called when unsaved changes of a new document are kept for the first time. */
   onDraft?: (() => void) | undefined;
 };
 
-/** The page of a form: head, draft, fields, facts. */
+/** The page of a form: head, bands about unsaved changes, fields, facts. */
 export function EditorPage({ latest, onDraft, others, openOther, ...opening }: Props) {
   const { form: words } = useWords();
   const go = useGo();
@@ -113,24 +113,24 @@ export function EditorPage({ latest, onDraft, others, openOther, ...opening }: P
   );
 }
 
-/** The pages above that of a form. */
+/** The pages above the page of a form. */
 export function crumbsOf(subject: Subject): { title: string; to: string }[] {
   if (subject.kind === 'global') return [];
   const { slug, plural, isAuth } = subject.collection;
   return [{ title: plural, to: isAuth ? addresses.people(slug) : addresses.list(slug) }];
 }
 
-/** Under a moment of the past, the band of the application says why. */
+/** Says that the user may only read. At a moment of the past, the band of the application says so instead. */
 function ReadOnlyBand() {
   const { form } = useWords();
   return useAsOf() === null ? <p className={styles.readOnly}>{form.readOnly}</p> : null;
 }
 
-/** A form in which nothing was typed follows the document; one in which something was waits for the save to tell. */
-function useLatest({ form, saver, root }: EditorView, latest: Read | null): void {
+/** A form without unsaved changes follows the document. With unsaved changes, a newer version shows up at the save. */
+function useLatest({ form, saver, root }: EditorView, latest: TaggedDocument | null): void {
   const isChanged = useFormStateOf(form, (one) => one.isChanged());
   useEffect(() => {
-    // An answer that was on its way during a save is older than what the save gave.
+    // The answer to a read that was under way during a save is older than the answer to the save.
     const isNewer = latest !== null && (versionOf(latest.etag) ?? 0) > (versionOf(saver.etag()) ?? 0);
     if (!isNewer || isChanged || saver.isRunning()) return;
     form.saved(latest.document, form.values(), focusedField(root.current));

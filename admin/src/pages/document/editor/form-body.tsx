@@ -5,7 +5,7 @@ import { layoutOf, type Tab } from '../form/layout.ts';
 import styles from './editor.module.css';
 import type { EditorView } from './use-editor.ts';
 
-/** The fields: those of the main column, in tabs where there are some, and those of the side. */
+/** The fields: those of the main column, in tabs if there are any, and those of the side. */
 export function FormBody({ editor, facts }: { editor: EditorView; facts: ReactNode }) {
   const { form, place, root } = editor;
   const { Level } = place;
@@ -40,12 +40,12 @@ export function FormBody({ editor, facts }: { editor: EditorView; facts: ReactNo
 }
 
 /**
- * Tabs stay where they are when another is chosen: what is typed in them too. One with a problem is marked. The hidden
- * ones go on working (in an `Activity` they would not): problems are shown there, and slugs follow.
+ * A tab stays mounted when another is chosen, so its text stays too. A tab with a problem is marked. Hidden tabs keep
+ * working (in an `Activity` they would not): problems are shown there, and slugs follow their titles.
  */
 function TabbedFields({ tabs }: { tabs: readonly Tab[] }) {
   const { Level } = useFormPlace();
-  // The number of a tab: ids are made of it, and an id has no spaces.
+  // The number of a tab, not its name: ids are made of it, and an id has no spaces.
   const [chosen, choose] = useState<string | null>('0');
   const wrong = useFormState((form) => {
     return tabs

@@ -1,41 +1,48 @@
 import { versionOf } from '../../../service/client.ts';
-import { keepHere } from '../../../service/kept-here.ts';
 import { openListeners } from '../../../service/listeners.ts';
+import { keepHere } from '../../../service/local-changes.ts';
 import { type Account, nameOf } from '../../../service/session.ts';
 import { openForm } from '../form/store.ts';
 import { emptyValues, type Values } from '../form/values.ts';
 import { newKey } from '../new-key.ts';
 import { openSaver } from '../save/saver.ts';
-import { draftTarget, fieldsOf, type Read, type Subject, tagOf, targetName, writeSubject } from '../save/subject.ts';
+import {
+  fieldsOf,
+  type Subject,
+  type TaggedDocument,
+  tagOf,
+  targetName,
+  targetOf,
+  writeSubject,
+} from '../save/subject.ts';
 import { openAutosave } from '../unsaved-changes/autosave.ts';
-import type { Found } from '../unsaved-changes/newest.ts';
+import type { StoredChanges } from '../unsaved-changes/newest.ts';
 import { storesOf } from '../unsaved-changes/stores.ts';
 
-/** The things that an editor is opened with. */
+/** The arguments with which an editor is opened. */
 export type Opening = {
   subject: Subject;
   account: Account;
-  /** Null for a document that is not there yet. */
-  read: Read | null;
-  /** Values of a new document that are there from the start. */
+  /** Null for a document that is not created yet. */
+  read: TaggedDocument | null;
+  /** Values with which a new document begins. */
   prefill: Values | null;
   draftId: string;
-  found: Found | null;
+  found: StoredChanges | null;
   isReadOnly: boolean;
 };
 
-/** A form with what saves it and what keeps it. */
+/** A form, with the functions that save it and keep its unsaved changes. */
 export type Editor = ReturnType<typeof openEditor>;
 
-/** Opens the form of a document, as it was read or as a draft has it. */
+/** Opens the form of a document as it was read, or with its unsaved changes. */
 export function openEditor({ subject, account, read, prefill, draftId, found, isReadOnly }: Opening) {
   const fields = fieldsOf(subject);
   const base = read?.document ?? emptyValues(fields);
   const draft = isReadOnly ? null : found;
   const form = openForm(fields, base, { ...base, ...prefill, ...draft?.data });
   const isOlder = draft !== null && read !== null && draft.version !== null && draft.version !== versionOf(read.etag);
-  // A draft of an older version is saved as a change of that one, so that nothing which came since is overwritten
-  // unseen.
+  // Unsaved changes of an older version are saved against that version, so that no later change is overwritten unseen.
   const etag = isOlder && draft.version !== null ? tagOf(draft.version) : read?.etag;
   const root: { current: HTMLElement | null } = { current: null };
   const { tell, subscribe } = openListeners();
@@ -54,7 +61,7 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
     },
   });
   const formId = newKey();
-  const target = draftTarget(subject, draftId);
+  const target = targetOf(subject, draftId);
   const stores = storesOf({ account, target, form: formId }, draft);
   const autosave = openAutosave(form, () => versionOf(saver.etag()), stores);
   if (draft !== null) autosave.adopt(stores.adopt, draft.atService);
@@ -63,7 +70,7 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
     subject,
     account,
     form,
-    /** The name of this form, and of what it is about, among those of this browser. */
+    /** The name of this form, and that of its account and target, among the forms of this browser. */
     formId,
     about: `${nameOf(account)} ${targetName(target)}`,
     saver,
@@ -71,7 +78,7 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
     root,
     draft,
     isOlder,
-    /** Values as they were when the draft was begun. */
+    /** Values as they were when the unsaved changes were begun. */
     draftBase: { current: draft?.base ?? {} },
     draftTag: etag,
     isSaving: () => isSaving,
@@ -79,7 +86,7 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
   };
 }
 
-/** Keeps what has been typed since a new document was sent, for the page of that document. */
+/** Keeps the text typed since a new document was sent, for the page of that document. */
 export async function handOver({ subject, account, form, formId, saver, autosave }: Editor, id: string): Promise<void> {
   autosave.close();
   const changed = form.changedNames();
@@ -87,7 +94,7 @@ export async function handOver({ subject, account, form, formId, saver, autosave
     const pick = (values: Values) => Object.fromEntries(changed.map((name) => [name, values[name] ?? null]));
     await keepHere({
       account: nameOf(account),
-      target: targetName(draftTarget({ ...subject, id } as Subject, '')),
+      target: targetName(targetOf({ ...subject, id } as Subject, '')),
       form: formId,
       data: pick(form.values()),
       base: pick(form.base()),

@@ -2,7 +2,7 @@ import { useMediaQuery } from '@mantine/hooks';
 
 const narrow = '(width < 48rem)';
 
-/** Whether the page is as narrow as on a phone. */
+/** Whether the page is as narrow as a phone. */
 export function useIsPhone(): boolean {
   return useMediaQuery(narrow, globalThis.matchMedia(narrow).matches, { getInitialValueInEffect: false });
 }

@@ -6,16 +6,16 @@ import type { FormPlace } from '../form/context.ts';
 import type { Values } from '../form/values.ts';
 import { slugOf } from '../save/subject.ts';
 import { type Opening, openEditor } from './open-editor.ts';
-import { useKept } from './use-kept.ts';
+import { useLeaving } from './use-leaving.ts';
 import { useRefusal } from './use-refusal.ts';
 import { useSaving } from './use-saving.ts';
 
 type Options = Opening & Pick<FormPlace, 'Level' | 'CreateDrawer'> & { onCreated: (document: Values) => void };
 
-/** The parts of a form that the parts of its page need. */
+/** The editor of a page, as the components of the page use it. */
 export type EditorView = ReturnType<typeof useEditor>;
 
-/** The form of a page: opened once, saved, kept, and never lost. */
+/** The form of a page: it is opened once and saved, and its unsaved changes are kept. */
 export function useEditor({ onCreated, Level, CreateDrawer, ...opening }: Options) {
   const { form: words } = useWords();
   const [editor] = useState(() => openEditor(opening));
@@ -27,12 +27,12 @@ export function useEditor({ onCreated, Level, CreateDrawer, ...opening }: Option
   const place: FormPlace = { form, id, slug: slugOf(subject), isNew, isReadOnly, Level, CreateDrawer };
   const refusal = useRefusal(editor);
   const saving = useSaving(editor, refusal, { reasonId: `${id}-reason`, isNew, isReadOnly, onCreated });
-  useKept(editor, opening);
+  useLeaving(editor, opening);
 
-  /** Gives up what was typed. */
+  /** Discards the unsaved changes. */
   function discard(): void {
     form.reset();
-    // A draft of an older version brought the tag of that one along; the form now holds what was read.
+    // Unsaved changes of an older version came with the tag of that version; the form now holds the version just read.
     if (editor.isOlder && saver.etag() === editor.draftTag) saver.setEtag(opening.read?.etag);
     editor.draftBase.current = {};
     refusal.clearFailure();

@@ -8,7 +8,7 @@ import { failureText } from '../save/failure.ts';
 import { focusFirstProblem } from '../save/focus.ts';
 import type { Editor } from './open-editor.ts';
 
-/** The reason why a form was not saved, where no field shows it; `unseen`: problems of fields that are not there. */
+/** The reason why a form was not saved, if no field shows it; `unseen`: problems of fields that are not on the page. */
 type Failure = { text: string; unseen: { field: string; message: string }[] };
 
 /** Shows why a form was not saved: at its fields, at the reason for a change, and above the form. */
@@ -21,7 +21,7 @@ export function useRefusal({ form, root }: Editor) {
 
   /** Shows an error of the service. */
   async function refuse(error: unknown): Promise<void> {
-    // The login that opens over the form says it.
+    // The login dialog that opens over the form says so.
     if (error instanceof ApiError && error.status === 401) return;
     const text = failureText(error, { form: words, language }, { values: form.values(), limit: limits.body });
     const errors = error instanceof ApiError ? error.errors : [];
@@ -35,7 +35,7 @@ export function useRefusal({ form, root }: Editor) {
     setFailure(ofFields.length > 0 && unseen.length === 0 ? null : { text, unseen });
   }
 
-  /** Leads to the first control that holds no value yet. */
+  /** Focuses the first control whose text is not a value yet. */
   async function showUnfinished(): Promise<void> {
     const wrong = [...form.problems().keys()].map((field) => ({ field, message: '' }));
     warn(words.fieldsWrong(Math.max(1, wrong.length)));

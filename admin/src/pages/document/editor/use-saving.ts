@@ -11,14 +11,14 @@ import { type Editor, handOver } from './open-editor.ts';
 import type { useRefusal } from './use-refusal.ts';
 
 type Options = {
-  /** The id of the control of the reason. */
+  /** The id of the control for the reason. */
   reasonId: string;
   isNew: boolean;
   isReadOnly: boolean;
   onCreated: (document: Values) => void;
 };
 
-/** Saves a form, with the reason that is given, and deals with every end of a save. */
+/** Saves a form with the reason given, and deals with each outcome. */
 export function useSaving(editor: Editor, refusal: ReturnType<typeof useRefusal>, options: Options) {
   const { form: words } = useWords();
   const { audit } = useModel();
@@ -38,7 +38,7 @@ export function useSaving(editor: Editor, refusal: ReturnType<typeof useRefusal>
 
   async function run(): Promise<void> {
     refusal.setReasonProblem(undefined);
-    // Null: another one is under way, and this one comes after it.
+    // Null: another save is under way, and this one follows it.
     const outcome = await saver.save(reason.trim() || undefined);
     if (outcome?.kind === 'nothing') tell(words.nothingToSave);
     if (outcome?.kind === 'unfinished') return refusal.showUnfinished();
@@ -59,7 +59,7 @@ export function useSaving(editor: Editor, refusal: ReturnType<typeof useRefusal>
     if (isNew) options.onCreated(saved);
   }
 
-  /** Somebody else has saved another version. Where that touches nothing of what is here, the save goes on over it. */
+  /** Meets a version that was saved meanwhile. If the form agrees with its changes, saves on top of it. */
   async function meet(error: ApiError): Promise<void> {
     try {
       const met = await conflictOf(editor, error, audit.has('headers'));
@@ -70,7 +70,7 @@ export function useSaving(editor: Editor, refusal: ReturnType<typeof useRefusal>
     }
   }
 
-  /** Goes on from the version that is there now, with the fields that were chosen of it. */
+  /** Continues from the current version, with the values of it that were chosen. */
   async function goOn({ now }: Conflict, chosen: Values): Promise<void> {
     editor.draftBase.current = {};
     form.rebase(now.document);
@@ -79,7 +79,7 @@ export function useSaving(editor: Editor, refusal: ReturnType<typeof useRefusal>
     await (form.isChanged() ? run() : finish({ document: now.document, isNew: false }));
   }
 
-  /** Saves what was chosen. */
+  /** Saves with the choices of the conflict dialog. */
   function resolve(chosen: Values): void {
     if (conflict === null) return;
     setConflict(null);

@@ -18,7 +18,7 @@ const BlameContext = createContext<Blame | null>(null);
 
 type Props = { subject: Subject; version: number | null; children: ReactNode };
 
-/** Puts the version behind each field where the labels find it, for users who may see what changed. */
+/** Provides the labels with the version that set each field, for users who may see what changed. */
 export function BlameProvider({ subject, version, children }: Props) {
   const { audit } = useModel();
   const id = subject.kind === 'global' ? '' : subject.id;
@@ -38,7 +38,7 @@ export function BlameProvider({ subject, version, children }: Props) {
   return <BlameContext value={data === undefined ? null : { address, fields: data }}>{children}</BlameContext>;
 }
 
-/** The version that set a field of the top, beside its label: shown while the field is pointed at or has the focus. */
+/** The version that set a top-level field, beside its label: shown while the field is pointed at or has the focus. */
 export function BlameNote({ path }: { path: string }) {
   const { shared, history } = useWords();
   const language = useLanguage();

@@ -12,7 +12,7 @@ import type { Values } from '../form/values.ts';
 import { type Subject, slugOf, versionIn } from '../save/subject.ts';
 import { sinceOf } from './since.ts';
 
-/** When a document was last changed, and by whom where the user may know. */
+/** The time at which a document was last changed, and the actor if the user may know. */
 export function Changed({ subject, document, etag }: { subject: Subject; document: Values; etag: string | undefined }) {
   const { form: words } = useWords();
   const language = useLanguage();

@@ -11,17 +11,17 @@ import { ObjectField } from './object-field.tsx';
 
 type Props = { field: DataField; path: string };
 
-/** A field where it stands in the form, while it is to be seen. */
+/** A field at its place in the form, unless it is hidden. */
 export const FieldPlace = memo(function FieldPlace({ field, path }: Props) {
   const place = useFormPlace();
   const condition = field.admin?.condition;
   const isMet = useFormState((form) => condition === undefined || matches(condition, scopeOf(form.values(), path)));
-  // Set from outside, a field is made anew; those inside of it come along.
+  // A field that is set from outside is mounted anew, with the fields inside it.
   const epoch = useFormState((form) => (path.includes('.') ? 0 : form.epochOf(path)));
   if (!isMet || isHidden(field, place)) return null;
   const width = field.admin?.width;
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it hears only that the focus leaves what is in it
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only notices that the focus leaves its content
     <div
       className={styles.place}
       data-width={width}
@@ -34,7 +34,7 @@ export const FieldPlace = memo(function FieldPlace({ field, path }: Props) {
   );
 }, isSamePlace);
 
-/** The fields of a schema stay; only a path changes, when an item is moved. */
+/** The fields of a schema do not change; a path changes when an item is moved. */
 function isSamePlace(before: Props, after: Props): boolean {
   return before.path === after.path && before.field.name === after.field.name;
 }
@@ -75,15 +75,15 @@ function isHidden({ admin, access, type }: DataField, { isNew }: FormPlace): boo
   return access?.read === false && !(isNew && access.create);
 }
 
-/** Whether a field cannot be written here. */
+/** Whether the user cannot write a field here. */
 function isLocked({ admin, access, type }: DataField, { isNew, isReadOnly }: FormPlace): boolean {
   if (isReadOnly || admin?.readOnly || type === 'join') return true;
   return (isNew ? access?.create : access?.update) === false;
 }
 
 /**
- * The values that a condition at a path looks at: those of the document, and before them those of the levels that it is
- * in.
+ * The values that a condition at a path looks at: those of the document, overlaid with those of the levels that contain
+ * the field.
  */
 function scopeOf(values: Values, path: string): Values {
   if (!path.includes('.')) return values;

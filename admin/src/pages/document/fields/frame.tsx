@@ -15,13 +15,13 @@ type Props = {
 export function Frame({ field, path, children }: Props) {
   const place = useFormPlace();
   const { form: words } = useWords();
-  // Of several related documents the service names the one that is wrong.
+  // The service names the item of a list that is wrong.
   const isList = field.hasMany || field.type === 'multiSelect';
   const error = useFormState((form) => form.problemAt(path) ?? (isList ? form.problemIn(path) : undefined));
   const id = controlId(place, path);
   const description = field.admin?.description;
   const described = [error !== undefined && `${id}-error`, description !== undefined && `${id}-about`].filter(Boolean);
-  // A switch says first what it is about.
+  // The label of a switch comes before it.
   const isInline = field.type === 'boolean' && field.required === true;
   return (
     <div className={styles.frame} data-field={path} data-invalid={error !== undefined || undefined}>
@@ -65,7 +65,7 @@ export function ErrorText({ id, error }: { id: string; error: string | undefined
   );
 }
 
-/** A group of controls is labelled by reference. */
+/** Whether a field has one control. A group of controls is labelled by reference. */
 function hasOneControl({ type, required, hasDefault }: DataField): boolean {
   if (type === 'boolean') return required === true || hasDefault === true;
   return !['radio', 'multiSelect', 'join'].includes(type);

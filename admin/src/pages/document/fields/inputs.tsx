@@ -16,7 +16,7 @@ type AnyInput = ComponentType<InputProps<unknown>>;
 
 const coming = <div className={styles.coming} />;
 
-/** The parts with much behind them come when a field of theirs is first shown. */
+/** Large inputs are loaded when a field of their type is first shown. */
 const RelationshipInput: AnyInput = deferred(
   async () => (await import('../inputs/relationship/input.tsx')).RelationshipInput as AnyInput,
   coming,

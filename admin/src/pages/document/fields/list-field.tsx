@@ -10,7 +10,7 @@ import { ErrorText } from './frame.tsx';
 import { ListItem } from './list-item.tsx';
 import { useItems } from './use-items.ts';
 
-/** More items than these are folded when the form is opened. */
+/** A list with more items than this is folded when the form is opened. */
 const mostOpen = 4;
 
 /** A list of objects: `array`, or `blocks`. Items are added, moved, copied, folded and removed. */
@@ -72,7 +72,7 @@ export function ListField({ field, path, isDisabled }: { field: DataField; path:
   );
 }
 
-/** Adds an item at the end; of `blocks` one of the kinds there are. */
+/** A button that adds an item at the end; for `blocks`, a menu of the blocks. */
 function AddButton({ field, id, add }: { field: DataField; id: string; add: (blockType?: string) => void }) {
   const { form: words } = useWords();
   const look = {

@@ -16,7 +16,7 @@ type Props = {
   path: string;
   index: number;
   count: number;
-  /** The wish for all items: `count` rises with each. */
+  /** The last command to fold or unfold all items: `count` rises with each command. */
   folding: { isFolded: boolean; count: number };
   isFoldedAtFirst: boolean;
   isDisabled: boolean;
@@ -24,7 +24,7 @@ type Props = {
   items: Items;
 };
 
-/** One item of a list. While it is folded its fields are not there, and its values stay where they are. */
+/** One item of a list. While it is folded its fields are not mounted; the form keeps its values. */
 export function ListItem(props: Props) {
   const { field, path, index, isDisabled, items, folding } = props;
   const { form, Level } = useFormPlace();
@@ -50,7 +50,7 @@ export function ListItem(props: Props) {
     <li ref={box} className={styles.item} data-item={path} data-edge={edge} data-dragged={isDragged || undefined}>
       <div className={styles.itemHead}>
         {!isDisabled && (
-          // The buttons beside it do the same for a keyboard.
+          // The buttons beside the handle do the same for a keyboard.
           <span ref={handle} className={styles.handle} title={words.drag(name)} aria-hidden="true">
             <Icon name="drag" size={16} />
           </span>
@@ -83,7 +83,7 @@ export function ListItem(props: Props) {
   );
 }
 
-/** The words that an item is called by. */
+/** The text by which an item is named. */
 function Summary({ field, path }: { field: DataField; path: string }) {
   const text = useFormState((form) => summaryOf(field, form.get(path)));
   return <span className={styles.summary}>{text}</span>;
@@ -100,7 +100,7 @@ function ItemActions({ index, count, isFull, items, name, path }: Props & { name
   const { form: words } = useWords();
   const move = (to: number, direction: Edge) => {
     items.move(index, to);
-    // The item takes its buttons along; a browser forgets the focus of what is moved.
+    // The item moves with its buttons, and an element that moves loses the focus.
     const list = path.slice(0, path.lastIndexOf('.'));
     requestAnimationFrame(() => {
       const item = document.querySelector(`[data-item="${CSS.escape(`${list}.${to}`)}"]`);

@@ -2,16 +2,16 @@ import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine';
 import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter';
 import { useEffect, useRef, useState } from 'react';
 
-/** The edge of an item that another one would be dropped at. */
+/** The edge of an item at which another item would be dropped. */
 export type Edge = 'top' | 'bottom';
 
-/** Lets an item be dragged to another place of its own list. `move` null: it stays. */
+/** Lets the user drag an item to another place in its list; not if `move` is null. */
 export function useSorting(listKey: string, index: number, move: ((from: number, to: number) => void) | null) {
   const box = useRef<HTMLLIElement>(null);
   const handle = useRef<HTMLSpanElement>(null);
   const [edge, setEdge] = useState<Edge>();
   const [isDragged, setDragged] = useState(false);
-  // The function is another one with each change of the list; the browser is told once.
+  // `move` is a new function with each change of the list, but the item is registered once.
   const drop = useRef(move);
   drop.current = move;
   const canMove = move !== null;

@@ -6,7 +6,7 @@ import { itemFields, newItem } from '../form/values.ts';
 /** The items of a list: each has a key that stays with it wherever it is moved. */
 export type Items = ReturnType<typeof useItems>;
 
-/** The items of a list in the form, and the acts that change them. */
+/** The items of a list in the form, and the functions that change them. */
 export function useItems(field: DataField, path: string) {
   const { form } = useFormPlace();
   const listKey = useId();
@@ -61,7 +61,7 @@ function valuesOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Puts the focus on an item once it is there; on the button that adds one where none is left. */
+/** Puts the focus on an item once it is mounted; on the button that adds an item if the list is empty. */
 function focusItem(path: string, index: number): void {
   requestAnimationFrame(() => {
     const list = document.querySelector(`[data-field="${CSS.escape(path)}"]`);

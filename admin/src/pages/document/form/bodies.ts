@@ -2,8 +2,8 @@ import { type DataField, dataFields, type Field } from '../../../schema/fields.t
 import { emptyValues, isEmpty, isList, isObject, isSame, itemFields, type Values } from './values.ts';
 
 /**
- * The value of a field as the service takes it: an optional object in which nothing is filled in is no value, and what
- * has not been touched stays absent, so that the service fills in its default.
+ * The value of a field as the service takes it: an optional object without any value becomes null, and an untouched
+ * field stays absent, so that the service fills in its default.
  */
 function sent(field: DataField, value: unknown): unknown {
   if (value === undefined) return undefined;
@@ -41,7 +41,7 @@ function sentMembers(fields: readonly Field[], values: Values): Values {
   return members;
 }
 
-/** The body of a create: what was filled in, and what was emptied that would have got a default. */
+/** The body of a create: the fields that were filled in, and those with a default that were emptied. */
 export function createBody(fields: readonly Field[], values: Values): Values {
   const initial = emptyValues(fields);
   const body: Values = {};
@@ -56,7 +56,7 @@ export function createBody(fields: readonly Field[], values: Values): Values {
   return body;
 }
 
-/** The body of a change: the fields that differ from what was read, each whole. */
+/** The body of an update: the fields that differ from the document as it was read, each with its whole value. */
 export function updateBody(fields: readonly Field[], values: Values, base: Values): Values {
   const body: Values = {};
   for (const field of changedFields(fields, values, base)) {
@@ -65,20 +65,20 @@ export function updateBody(fields: readonly Field[], values: Values, base: Value
   return body;
 }
 
-/** The fields whose value is another one than in the base. */
+/** The fields whose value differs from the base. */
 export function changedFields(fields: readonly Field[], values: Values, base: Values): DataField[] {
   return dataFields(fields).filter(
     (field) => field.type !== 'join' && isChanged(field, values[field.name], base[field.name]),
   );
 }
 
-/** Whether a value says something else than another one of the same field. */
+/** Whether two values of a field differ, once both are in the form that the service stores. */
 export function isChanged(field: DataField, value: unknown, base: unknown): boolean {
   if (value === base) return false;
   return !isSame(complete(field, sent(field, value)), complete(field, sent(field, base)));
 }
 
-/** With null for what is absent: a document has every member, and a new item only those that were touched. */
+/** A value with null for each absent member: a document has all members, a new item only those that were touched. */
 function complete(field: DataField, value: unknown): unknown {
   if (value === undefined) return isList(field) ? [] : null;
   if (field.type === 'object' && isObject(value)) return completeMembers(field.fields ?? [], value);
@@ -99,7 +99,7 @@ function completeMembers(fields: readonly Field[], values: Values): Values {
   );
 }
 
-/** Copies for a new document: what is unique cannot be there twice, and what may not be written is left out. */
+/** The values of a copy of a document, without unique fields and fields that the user may not write. */
 export function duplicated(fields: readonly Field[], document: Values): Values {
   const values = emptyValues(fields);
   for (const field of dataFields(fields)) {

@@ -2,10 +2,10 @@ import type { Operator } from '../../../../../client/index.ts';
 import { isObject } from './values.ts';
 
 /**
- * Whether values match a where object, with the operators of filters (docs/rest.md, Filtering), as `admin.condition`
- * has it. Several members must all match; `and`, `or` take lists. A path leads with dots through objects and lists; in
- * a list some item must match. A related document is its id here, so a path through one matches as one without a value.
- * A condition that cannot be understood matches: it is better to show a field than to hide it.
+ * Whether values match a where object, as in `admin.condition`, with the operators of filters (docs/rest.md,
+ * Filtering). Several members must all match; `and` and `or` take lists. A path leads with dots through objects and
+ * lists; in a list at least one item must match. A related document is only an id here, so a path through it has no
+ * value. A condition that cannot be understood matches: it is better to show a field than to hide it.
  */
 export function matches(where: unknown, values: unknown): boolean {
   if (!isObject(where)) return true;
@@ -22,10 +22,10 @@ function lists(condition: unknown): unknown[] {
   return Array.isArray(condition) ? condition : [];
 }
 
-/** The values at a path: the single one, or one for each item of the lists on the way. */
-type Found = { values: unknown[]; isMany: boolean };
+/** The values at a path: one value, or one for each item of the lists on the path. */
+type PathValues = { values: unknown[]; isMany: boolean };
 
-function valuesAt(value: unknown, parts: readonly string[]): Found {
+function valuesAt(value: unknown, parts: readonly string[]): PathValues {
   if (Array.isArray(value) && parts.length > 0) {
     return { values: value.flatMap((item) => valuesAt(item, parts).values), isMany: true };
   }
@@ -34,7 +34,7 @@ function valuesAt(value: unknown, parts: readonly string[]): Found {
   return valuesAt(isObject(value) && Object.hasOwn(value, name) ? value[name] : null, rest);
 }
 
-type Test = (found: Found, operand: unknown) => boolean;
+type Test = (found: PathValues, operand: unknown) => boolean;
 
 const tests: Record<Operator, Test> = {
   equals: isEqualTo,
@@ -57,12 +57,12 @@ function testOf(operator: string): Test | undefined {
   return (tests as Record<string, Test | undefined>)[operator];
 }
 
-function isEqualTo({ values, isMany }: Found, operand: unknown): boolean {
+function isEqualTo({ values, isMany }: PathValues, operand: unknown): boolean {
   if (operand === null) return isMany ? !values.some(isThere) : !isThere(values[0]);
   return values.some((value) => isScalarSame(value, operand));
 }
 
-function isIn({ values }: Found, operand: unknown): boolean {
+function isIn({ values }: PathValues, operand: unknown): boolean {
   const wanted = typeof operand === 'string' ? operand.split(',') : lists(operand);
   return values.some((value) => {
     const items = Array.isArray(value) ? value : [value];
@@ -70,12 +70,12 @@ function isIn({ values }: Found, operand: unknown): boolean {
   });
 }
 
-/** A half-typed text is no value; an empty list is one. */
+/** Whether there is a value. An empty text is not a value; an empty list is. */
 function isThere(value: unknown): boolean {
   return value !== null && value !== undefined && value !== '';
 }
 
-/** The text of an operand is read by the type of the value, as in an address; moments are compared as such. */
+/** Whether a value equals an operand, whose text is read as the type of the value. Moments are compared as moments. */
 function isScalarSame(value: unknown, operand: unknown): boolean {
   if (!isThere(value) || !isThere(operand)) return false;
   if (typeof value === 'string' && typeof operand === 'string')
@@ -96,7 +96,7 @@ function ordered(test: (order: number) => boolean): Test {
 const moment = /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(?:Z|[+-]\d\d:?\d\d)$/;
 const dateOrTime = /^(?:\d{4}-\d\d-\d\d|\d\d:\d\d(?::\d\d)?)$/;
 
-/** Below, at or above 0 as a value is before, the same as or after another; null where they have no order. */
+/** Below 0, 0 or above 0 if a value comes before, with or after the operand; null if they have no order. */
 function orderOf(value: unknown, operand: unknown): number | null {
   if (typeof value === 'number') {
     const number = typeof operand === 'string' && operand.trim() !== '' ? Number(operand) : operand;
@@ -114,7 +114,7 @@ function wholeTime(text: string): string {
   return /^\d\d:\d\d$/.test(text) ? `${text}:00` : text;
 }
 
-/** Without regard to case, and composed. */
+/** A text in lower case and composed form, for comparisons. */
 function folded(text: string): string {
   return text.normalize('NFC').toUpperCase().toLowerCase();
 }

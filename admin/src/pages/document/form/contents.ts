@@ -3,18 +3,18 @@ import { changedFields } from './bodies.ts';
 import { isSame, setAt, type Values } from './values.ts';
 
 /**
- * The values of a form beside those that were read. Changes are told by the form, not here.
+ * The values of a form, and the values that were read. The form notifies its listeners of changes, not this module.
  *
  * @param base the document as it was read.
- * @param values what stands in the form.
+ * @param values the values in the form.
  */
 export function openContents(fields: readonly Field[], base: Values, values: Values) {
   let [current, known] = [values, base];
-  /** The values that the form began with, where no user has typed them; null once it has been saved or given up. */
+  /** The values that the form began with, if no user typed them; null once they are saved or discarded. */
   let begun: Values | null = null;
-  /** How often each top-level field was set from outside: its input is made anew then. */
+  /** How often each top-level field was set from outside: its input is then mounted anew. */
   const epochs = new Map<string, number>();
-  /** Values that the service has made of fields that are being typed in; each is taken over when its field is left. */
+  /** Values that the service changed in fields with the focus; each is taken over when the focus leaves its field. */
   const waiting = new Map<string, { sent: unknown; saved: unknown }>();
   const namesOf = comparing(fields);
   const changedNames = () => namesOf(current, known);
@@ -25,7 +25,7 @@ export function openContents(fields: readonly Field[], base: Values, values: Val
     current = { ...current, [name]: value };
   }
 
-  /** Takes another document as what was read. */
+  /** Replaces the document that was read. */
   function rebase(document: Values): void {
     known = document;
     begun = null;
@@ -65,7 +65,7 @@ export function openContents(fields: readonly Field[], base: Values, values: Val
       }
       rebase(read);
     },
-    /** Takes over what waited for a field to be left; false where nothing did. */
+    /** Takes over the value that waited for the focus to leave a field; false if no value waited. */
     leave(name: string): boolean {
       const late = waiting.get(name);
       waiting.delete(name);
@@ -77,7 +77,7 @@ export function openContents(fields: readonly Field[], base: Values, values: Val
   };
 }
 
-/** The names of the fields that differ, kept until something changes: several parts of a page ask at each key. */
+/** The names of the changed fields, cached until a value changes: several parts of a page need them at each key. */
 function comparing(fields: readonly Field[]): (current: Values, known: Values) => string[] {
   let last: { current: Values; known: Values; names: string[] } | null = null;
   return (current, known) => {

@@ -2,20 +2,20 @@ import { type ComponentType, createContext, useContext, useSyncExternalStore } f
 import type { Field } from '../../../schema/fields.ts';
 import type { Form } from './store.ts';
 
-/** The fields of a level; `prefix` is its path, with its dot. */
+/** The fields of a level; `prefix` is the path of the level, with a dot at its end. */
 export type LevelProps = { fields: readonly Field[]; prefix?: string };
 
-/** A form for a new document over the one that is open. */
+/** The properties of the drawer that creates a document beside an open form. */
 export type CreateDrawerProps = {
   /** Slug of the collection. */
   collection: string;
   onClose: () => void;
   onCreated: (document: { id: string; [field: string]: unknown }) => void;
-  /** Values that are there from the start: the words that were searched for, as its title. */
+  /** Values to begin with: the words that were searched for, as the title. */
   prefill?: Record<string, unknown>;
 };
 
-/** The form, and what the inputs need to know of the document. */
+/** The form, and what its inputs need to know about the document. */
 export type FormPlace = {
   form: Form;
   /** Unique on the page: ids of controls begin with it. */
@@ -23,17 +23,17 @@ export type FormPlace = {
   /** Slug of the collection or global. */
   slug: string;
   isNew: boolean;
-  /** Nothing can be written: a moment of the past, or no right. */
+  /** True if nothing can be written: at a moment of the past, or without the right. */
   isReadOnly: boolean;
-  /** Draws the fields of an object, which may be of every type: from here, so that no file needs one that needs it. */
+  /** Renders the fields of an object, which may be of any type. The context has it to avoid a cycle of imports. */
   Level: ComponentType<LevelProps>;
   CreateDrawer: ComponentType<CreateDrawerProps>;
 };
 
-/** The form that the inputs below belong to. */
+/** The context of the form for the inputs below. */
 export const FormContext = createContext<FormPlace | null>(null);
 
-/** The form around. */
+/** The form around a component. */
 export function useFormPlace(): FormPlace {
   const place = useContext(FormContext);
   if (place === null) throw new Error('there is no form around');
@@ -41,15 +41,15 @@ export function useFormPlace(): FormPlace {
 }
 
 /**
- * A part of the form. It has to be the same value while nothing of it changes: a text, a number, true or false, a kept
- * object.
+ * A part of the form's state. `select` must return the same value while the part has not changed: a text, a number, a
+ * boolean, or an object that the form keeps.
  */
 export function useFormState<State>(select: (form: Form) => State): State {
   const { form } = useFormPlace();
   return useFormStateOf(form, select);
 }
 
-/** The same for who is not below the form. */
+/** As {@link useFormState}, for components that are not below the form. */
 export function useFormStateOf<State>(form: Form, select: (form: Form) => State): State {
   return useSyncExternalStore(form.subscribe, () => select(form));
 }

@@ -3,11 +3,11 @@ import { dataFields, type Field } from '../../../schema/fields.ts';
 /** A tab: its fields, and the names of all that hold data. */
 export type Tab = { name: string; fields: Field[]; names: string[] };
 
-/** Where the fields of the top level stand. */
+/** The places of the top-level fields. */
 type Layout = { main: Field[]; side: Field[]; tabs: Tab[] };
 
 /**
- * Lays out fields: those of the side, those of each tab in the order in which the tabs come, and above them the others.
+ * Lays out fields: those of the side, those of each tab in the order of the tabs, and above the tabs the others.
  */
 export function layoutOf(fields: readonly Field[]): Layout {
   const layout: Layout = { main: [], side: [], tabs: [] };

@@ -1,11 +1,11 @@
-/** A message at a path; `local` ones are of the browser, and stop a save. */
+/** A message at a path. A local problem was found by the browser, and stops a save. */
 type Problem = { message: string; isLocal: boolean };
 
 /** The problems of a form, by path. */
 export function openProblems() {
   let problems = new Map<string, Problem>();
 
-  /** Leaves out the problems at some paths. The map stays the same one where that leaves out none. */
+  /** Removes the problems at some paths. The map stays the same object if it has none of them. */
   function drop(isOver: (path: string) => boolean): void {
     const rest = [...problems].filter(([path]) => !isOver(path));
     if (rest.length < problems.size) problems = new Map(rest);
@@ -14,7 +14,7 @@ export function openProblems() {
   return {
     all: () => problems,
     at: (path: string) => problems.get(path)?.message,
-    /** The first at or below a path. */
+    /** The first problem at or below a path. */
     in: (path: string) => [...problems].find(([one]) => isIn(one, path))?.[1].message,
     hasLocal: () => [...problems.values()].some(({ isLocal }) => isLocal),
     hasIn: (path: string) => problems.keys().some((one) => isIn(one, path)),
@@ -22,14 +22,14 @@ export function openProblems() {
       problems = new Map();
     },
     clearIn: (path: string) => drop((one) => isIn(one, path)),
-    /** The text at a path is another now: that a list is too short may be over when an item is typed in. */
+    /** Removes problems at and above a path whose value changed: a list that was too short may be long enough now. */
     clearAround: (path: string) => drop((one) => isIn(path, one)),
-    /** Takes what the service found wrong; what the browser found stays. */
+    /** Sets the problems that the service found; those of the browser stay. */
     refuse(errors: readonly { field: string; message: string }[]): void {
       problems = new Map([...problems].filter(([, { isLocal }]) => isLocal));
       for (const { field, message } of errors) problems.set(field, { message, isLocal: false });
     },
-    /** Takes or, with undefined, takes back what the browser found wrong; false where nothing changes. */
+    /** Sets a problem that the browser found or, with undefined, removes it; false if nothing changes. */
     setLocal(path: string, message: string | undefined): boolean {
       if (message === undefined && !problems.get(path)?.isLocal) return false;
       problems = new Map(problems);

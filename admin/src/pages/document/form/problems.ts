@@ -4,7 +4,7 @@ import { getAt, isObject, type Values } from './values.ts';
 type Problem = { field: string; message: string };
 
 /**
- * Messages of the service as they are shown at their field: by the label that stands there, without the place in the
+ * The messages of the service as they are shown at their fields: they name the label of the field, not its path in the
  * body.
  */
 export function saidAtFields(fields: readonly Field[], values: Values, problems: readonly Problem[]): Problem[] {
@@ -16,7 +16,7 @@ export function saidAtFields(fields: readonly Field[], values: Values, problems:
   });
 }
 
-/** The label of the field at a path; in `blocks` the item tells which fields there are. */
+/** The label of the field at a path; in `blocks` the item says which fields there are. */
 export function labelAt(fields: readonly Field[], values: Values, path: string): string | undefined {
   let level: readonly Field[] = fields;
   let found: Field | undefined;

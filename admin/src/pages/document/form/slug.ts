@@ -1,4 +1,4 @@
-/** Letters that stay letters when their marks are gone, but not the right ones. */
+/** Letters that are not spelled as the letter without its marks. */
 const spellings: Record<string, string> = {
   ä: 'ae',
   ö: 'oe',

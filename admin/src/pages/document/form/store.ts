@@ -5,16 +5,16 @@ import { openProblems } from './problem-store.ts';
 import { getAt, type Values } from './values.ts';
 
 /**
- * The state of a form. Inputs hold what is typed; what they tell is here, by path, and only who asks for a part hears
- * of it.
+ * The state of a form. Inputs hold the text being typed; the form has the values that they report, by path, and
+ * notifies only the components whose part has changed.
  */
 export type Form = ReturnType<typeof openForm>;
 
 /**
  * Opens a form.
  *
- * @param base the document as it was read, or the empty values of one that is not there yet.
- * @param values what stands in the form, where that is something else.
+ * @param base the document as it was read, or the empty values of a new document.
+ * @param values the values in the form, if they differ from the base.
  */
 export function openForm(fields: readonly Field[], base: Values, values: Values = base) {
   const contents = openContents(fields, base, values);
@@ -29,43 +29,43 @@ export function openForm(fields: readonly Field[], base: Values, values: Values 
     epochOf: contents.epochOf,
     isChanged: () => contents.changedNames().length > 0,
     changedNames: contents.changedNames,
-    /** Takes what stands in the form now as what it begins with: prefilled words, and the slug made of them. */
+    /** Takes the current values as the values to begin with: prefilled words, and the slug made of them. */
     begin: contents.begin,
-    /** Whether it holds what somebody has typed, and not saved. */
+    /** Whether the user has typed changes that are not saved. */
     isTyped: contents.isTyped,
 
-    /** Takes what was typed. */
+    /** Sets a value that the user typed. */
     set(path: string, value: unknown): void {
       contents.set(path, value);
       problems.clearAround(path);
       tell();
     },
-    /** Sets whole fields from outside: a draft that comes back, a choice after a conflict. */
+    /** Sets whole fields from outside: restored unsaved changes, choices after a conflict. */
     replace(next: Values): void {
       contents.replace(next);
       tell();
     },
-    /** Goes back to what was read. */
+    /** Goes back to the document that was read. */
     reset(): void {
       contents.reset();
       problems.clear();
       tell();
     },
-    /** Takes another document as what was read; what stands in the form stays. */
+    /** Replaces the document that was read; the values in the form stay. */
     rebase(document: Values): void {
       contents.rebase(document);
       tell();
     },
     /**
-     * Takes the answer to a save. Text typed since it was sent stays as it is, and is a change of the new base; a
-     * field that has the focus takes what the service made of it only when it is left.
+     * Takes the answer to a save. Text typed since the request stays, as a change of the new base. A field with the
+     * focus takes over the service's value only when the focus leaves it.
      */
     saved(document: Values, sent: Values, focused: string | null): void {
       contents.saved(document, sent, focused);
       problems.clear();
       tell();
     },
-    /** A field is left. */
+    /** Called when the focus leaves a field. */
     leave(name: string): void {
       if (contents.leave(name)) tell();
     },
@@ -74,22 +74,22 @@ export function openForm(fields: readonly Field[], base: Values, values: Values 
   };
 }
 
-/** The part of a form about its problems. */
+/** The functions of a form about its problems. */
 function problemsOf(problems: ReturnType<typeof openProblems>, tell: () => void) {
   return {
     problems: problems.all,
     problemAt: problems.at,
-    /** The first that is wrong below a path: an item of a list that is one input. */
+    /** The first problem at or below a path: of an item, for a list that is one input. */
     problemIn: problems.in,
     hasLocalProblem: problems.hasLocal,
     /** Whether something at or below a path is wrong. */
     hasProblemIn: problems.hasIn,
-    /** Shows what the service found wrong; what the browser found stays. */
+    /** Shows the problems that the service found; those of the browser stay. */
     refuse(errors: readonly { field: string; message: string }[]): void {
       problems.refuse(errors);
       tell();
     },
-    /** Says that what stands in a control is no value, or with undefined that it is one again. */
+    /** Says that the text in a control is not a value or, with undefined, that it is a value again. */
     setLocalProblem(path: string, message: string | undefined): void {
       if (problems.setLocal(path, message)) tell();
     },

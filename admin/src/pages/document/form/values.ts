@@ -1,20 +1,20 @@
 import { type Block, type DataField, dataFields, type Field } from '../../../schema/fields.ts';
 
-/** The values of a form, or of an object inside: what is absent has not been touched. */
+/** The values of a form, or of an object in it: an absent member has not been touched. */
 export type Values = Record<string, unknown>;
 
-/** Text that is typed where a value of another kind belongs, and is not one yet: half of some JSON. */
-type Unparsed = { 'annals:unparsed': string };
+/** Text that is not yet a value of its field, such as half-typed JSON. */
+type UnparsedText = { 'annals:unparsed': string };
 
 const unparsedKey = 'annals:unparsed';
 
 /** A text that is not a value of its field, as the form keeps it until it is one. */
-export function unparsed(text: string): Unparsed {
+export function unparsed(text: string): UnparsedText {
   return { [unparsedKey]: text };
 }
 
 /** Whether a value of the form is a text that is not a value of its field. */
-export function isUnparsed(value: unknown): value is Unparsed {
+export function isUnparsed(value: unknown): value is UnparsedText {
   return isObject(value) && typeof value[unparsedKey] === 'string' && Object.keys(value).length === 1;
 }
 
@@ -28,7 +28,7 @@ export function isList({ type, hasMany }: Pick<Field, 'type' | 'hasMany'>): bool
   return type === 'array' || type === 'blocks' || type === 'multiSelect' || hasMany === true;
 }
 
-/** The values of a form that nothing was typed into; those that a function of the configuration gives are absent. */
+/** The values of an empty form. Defaults that a function of the configuration computes are absent. */
 export function emptyValues(fields: readonly Field[]): Values {
   const values: Values = {};
   for (const field of dataFields(fields)) {
@@ -44,7 +44,7 @@ function emptyValue(field: DataField): unknown {
   if (field.type === 'object') return emptyValues(field.fields ?? []);
   if (field.hasDefault) return undefined;
   if (isList(field)) return [];
-  // A switch that is off has no third state: it says no.
+  // A required boolean is a switch, which has no third state: off is false.
   return field.type === 'boolean' && field.required ? false : null;
 }
 
@@ -53,17 +53,17 @@ export function newItem(fields: readonly Field[], blockType?: string): Values {
   return blockType === undefined ? emptyValues(fields) : { blockType, ...emptyValues(fields) };
 }
 
-/** The block that an item of `blocks` is of; undefined where the configuration has none such. */
+/** The block that an item of `blocks` is of; undefined if the configuration has no such block. */
 export function blockOf(field: Pick<Field, 'blocks'>, item: unknown): Block | undefined {
   return isObject(item) ? field.blocks?.find(({ slug }) => slug === item.blockType) : undefined;
 }
 
-/** The fields of an item of `array` or `blocks`; undefined for a block that is configured no longer. */
+/** The fields of an item of `array` or `blocks`; undefined for a block that is no longer configured. */
 export function itemFields(field: DataField, item: unknown): Field[] | undefined {
   return field.type === 'blocks' ? blockOf(field, item)?.fields : field.fields;
 }
 
-/** The value at a path; undefined where something on the way is missing. */
+/** The value at a path; undefined if a part of the path is missing. */
 export function getAt(values: unknown, path: string): unknown {
   let value = values;
   for (const part of path.split('.')) {
@@ -73,14 +73,14 @@ export function getAt(values: unknown, path: string): unknown {
   return value;
 }
 
-/** The values with another one at a path; what is not on the way is the same object as before. */
+/** A copy of the values with another value at a path. Objects that are not on the path are shared. */
 export function setAt<Root extends object>(values: Root, path: string, value: unknown): Root {
   const [name = '', ...rest] = path.split('.');
   const old = Object.hasOwn(values, name) ? (values as Values)[name] : undefined;
   const next = rest.length === 0 ? value : setAt(containerOf(old), rest.join('.'), value);
   if (Array.isArray(values)) return values.with(Number(name), next) as Root;
   const copy = { ...values };
-  // A plain assignment of `__proto__` would set none of its own.
+  // A plain assignment to `__proto__` would not make an own property.
   Object.defineProperty(copy, name, { value: next, enumerable: true, configurable: true, writable: true });
   return copy;
 }
@@ -99,14 +99,14 @@ export function isSame(one: unknown, other: unknown): boolean {
   return keys.every((key) => Object.hasOwn(other, key) && isSame((one as Values)[key], (other as Values)[key]));
 }
 
-/** True for a value that says nothing. */
+/** True for a value without content. */
 export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true;
   if (Array.isArray(value)) return value.length === 0;
   return false;
 }
 
-/** A value without its passwords, at any depth: drafts hold none. */
+/** A value without its passwords, at any depth: unsaved changes are kept without passwords. */
 export function withoutPasswords<Value>(value: Value): Value {
   if (Array.isArray(value)) return value.map(withoutPasswords) as Value;
   if (!isObject(value)) return value;

@@ -7,11 +7,11 @@ export function attributesOf({ field, path, id, isDisabled, error, describedBy }
     name: path,
     disabled: isDisabled,
     placeholder: field.admin?.placeholder,
-    // Without a text: the frame has it.
+    // Without a text, which the frame shows.
     error: error !== undefined,
     'aria-invalid': error !== undefined || undefined,
     'aria-required': field.required,
-    // Mantine sets `aria-describedby` for texts that it draws itself, and drops any other.
+    // Mantine sets `aria-describedby` for the texts that it renders itself, and drops any other.
     ref: (element: HTMLElement | null) => {
       if (describedBy === undefined) element?.removeAttribute('aria-describedby');
       else element?.setAttribute('aria-describedby', describedBy);

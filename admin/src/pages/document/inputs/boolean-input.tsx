@@ -4,7 +4,7 @@ import { attributesOf } from './attributes.ts';
 import { Radios } from './choice-inputs.tsx';
 import type { InputProps } from './types.ts';
 
-/** Yes or no; where no value is allowed too, one of three. */
+/** A switch for yes and no; for an optional field without a default, a choice of yes, no and no value. */
 export function BooleanInput(props: InputProps<unknown>) {
   const { field, defaultValue, onChange } = props;
   const { shared, form } = useWords();

@@ -4,7 +4,7 @@ import { attributesOf } from './attributes.ts';
 import styles from './inputs.module.css';
 import type { InputProps } from './types.ts';
 
-/** One option, in the control of the browser: it works with every keyboard and on every phone. */
+/** A select of one option. The browser's own control works with every keyboard and on every phone. */
 export function SelectInput(props: InputProps<unknown>) {
   const { field, defaultValue, onChange } = props;
   const { form } = useWords();
@@ -26,7 +26,7 @@ export function SelectInput(props: InputProps<unknown>) {
   );
 }
 
-/** The options, and a chosen value that is not among them any more. */
+/** The options, and the chosen value if it is no longer among them. */
 function optionsOf({ field, defaultValue }: InputProps<unknown>): { label: string; value: string }[] {
   const options = field.options ?? [];
   const chosen = (Array.isArray(defaultValue) ? defaultValue : [defaultValue]).filter(
@@ -36,7 +36,7 @@ function optionsOf({ field, defaultValue }: InputProps<unknown>): { label: strin
   return [...options, ...gone.map((value) => ({ label: value, value }))];
 }
 
-/** One option, all of them shown. */
+/** A choice of one option by radio buttons. */
 export function RadioInput(props: InputProps<unknown>) {
   const { field, defaultValue, onChange } = props;
   const { form } = useWords();
@@ -57,7 +57,7 @@ type RadiosProps = Omit<InputProps<unknown>, 'defaultValue' | 'onChange'> & {
   onChange: (value: string) => void;
 };
 
-/** Options of which one is chosen. */
+/** A group of radio buttons. */
 export function Radios({ id, path, defaultValue, options, onChange, isDisabled, error, describedBy }: RadiosProps) {
   return (
     <Radio.Group
@@ -83,7 +83,7 @@ export function Radios({ id, path, defaultValue, options, onChange, isDisabled, 
   );
 }
 
-/** Any of the options. */
+/** A choice of several options. */
 export function MultiSelectInput(props: InputProps<unknown>) {
   const { id, path, defaultValue, onChange, isDisabled, error, describedBy } = props;
   return (

@@ -4,7 +4,7 @@ import { useWords } from '../../../words/index.ts';
 import styles from './inputs.module.css';
 import type { InputProps } from './types.ts';
 
-/** The documents that point here: links, which are read only. */
+/** The documents that point at this one, as links. */
 export function JoinList({ field, id, defaultValue }: InputProps<unknown>) {
   const { form } = useWords();
   const ids = Array.isArray(defaultValue) ? defaultValue : [];

@@ -8,13 +8,13 @@ import { attributesOf } from './attributes.ts';
 import styles from './inputs.module.css';
 import type { InputProps } from './types.ts';
 
-/** Any JSON, as text. Text that is no JSON yet is kept as such, and is not sent. */
+/** Any JSON, as text. Text that is not JSON yet is kept as text, and is not sent. */
 export function JsonInput(props: InputProps<unknown>) {
   const { field, path, defaultValue, onChange } = props;
   const { form } = useFormPlace();
   const { form: words } = useWords();
-  // A draft may bring back text that is not JSON yet.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only what it begins with
+  // Restored unsaved changes may hold text that is not JSON yet.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only the initial text
   useEffect(() => {
     if (!isUnparsed(defaultValue)) return;
     form.setLocalProblem(path, words.notJson(parsed(jsonText(defaultValue)).problem ?? ''));

@@ -5,7 +5,7 @@ import { attributesOf } from './attributes.ts';
 import { textOf } from './text-inputs.tsx';
 import type { InputProps } from './types.ts';
 
-/** A number, with the control of the browser: it has the keyboard of the phone and steps by the arrow keys. */
+/** A number. The browser's own control brings the phone's number keyboard, and steps by the arrow keys. */
 export function NumberInput(props: InputProps<unknown>) {
   const { field, path, defaultValue, onChange } = props;
   const { form } = useFormPlace();
@@ -24,7 +24,7 @@ export function NumberInput(props: InputProps<unknown>) {
         onChange(value === '' ? null : Number(value));
         form.setLocalProblem(path, validity.badInput ? words.notANumber : undefined);
       }}
-      // A wheel over the page would change the number.
+      // The wheel would change the number instead of scrolling the page.
       onWheel={({ currentTarget }) => currentTarget.blur()}
     />
   );

@@ -8,7 +8,7 @@ import { attributesOf } from './attributes.ts';
 import styles from './inputs.module.css';
 import type { InputProps } from './types.ts';
 
-/** The kinds of a text of one line, as keyboards of phones know them. */
+/** The field types of one line, with the `inputmode` for the keyboards of phones. */
 const kinds = { text: 'text', email: 'email', url: 'url' } as const;
 
 /** A text of one line. */
@@ -20,7 +20,7 @@ export function TextLine(props: InputProps<unknown>) {
   return (
     <TextInput
       {...attributesOf(props)}
-      // A type of email or url would have the browser refuse what the service allows.
+      // With `type="email"` or `"url"` the browser would refuse texts that the service allows.
       inputMode={kind}
       defaultValue={textOf(defaultValue)}
       onChange={({ currentTarget }) => onChange(currentTarget.value || null)}
@@ -30,7 +30,7 @@ export function TextLine(props: InputProps<unknown>) {
   );
 }
 
-/** A text of several lines; that of code is set as such. */
+/** A text of several lines; code is set in a fixed-width font. */
 export function TextArea(props: InputProps<unknown>) {
   const { field, defaultValue, onChange } = props;
   const isCode = field.admin?.language !== undefined;
@@ -47,15 +47,15 @@ export function TextArea(props: InputProps<unknown>) {
   );
 }
 
-/** The text that stands in a control; a value of another type, from before the field was changed, is shown as JSON. */
+/** The text for a control. A value of another type, from before the field was changed, is shown as JSON. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /**
- * A slug. That of a new document follows the field it is made of until it is written by hand; that of one that is there
- * stands in addresses.
+ * A slug. In a new document it follows its source field until the user types it by hand. The slug of an existing
+ * document is part of addresses, so it does not follow.
  */
 function SlugInput(props: InputProps<unknown>) {
   const { field, path, defaultValue, onChange, isDisabled } = props;
@@ -68,7 +68,7 @@ function SlugInput(props: InputProps<unknown>) {
   const [isFollowing, setFollowing] = useState(
     isNew && from !== null && !isDisabled && [slugOf(source), ''].includes(initial),
   );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another text of the source is what it follows
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the slug follows only a change of its source
   useEffect(() => {
     if (!isFollowing || control.current === null) return;
     const slug = slugOf(source);
@@ -106,14 +106,14 @@ function SlugInput(props: InputProps<unknown>) {
   );
 }
 
-/** The path of a field beside the one at a path. */
+/** The path of the field `name` beside the field at a path. */
 function besides(path: string, name: string): string {
   return [...path.split('.').slice(0, -1), name].join('.');
 }
 
 const hexColor = /^#[\da-f]{6}$/i;
 
-/** A colour: as text, and to be picked. */
+/** A colour, as text and with a colour picker. */
 function ColorInput(props: InputProps<unknown>) {
   const { defaultValue, onChange, isDisabled } = props;
   const { form: words } = useWords();

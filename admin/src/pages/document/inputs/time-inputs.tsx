@@ -8,8 +8,8 @@ import { textOf } from './text-inputs.tsx';
 import type { InputProps } from './types.ts';
 
 /**
- * A day, a time of day, or a moment: in the control of the browser. A moment is typed in the zone of the browser, which
- * is shown.
+ * A day, a time of day, or a moment, in the browser's own control. A moment is typed in the time zone of the browser,
+ * which is shown.
  */
 export function TimeInput(props: InputProps<unknown>) {
   const { field, path, defaultValue, onChange } = props;

@@ -10,10 +10,10 @@ import { isWritable, type Subject } from '../save/subject.ts';
 export const previewParameter = 'preview';
 
 /**
- * The page that shows drafts of a document, as the configuration names it; null where there can be no preview of it.
+ * The address of the page that previews a document, as the configuration names it; null if there can be no preview.
  */
 export function previewOf(subject: Subject): string | null {
-  // A token is of a document that is there.
+  // A preview token needs an existing document.
   if (subject.kind === 'global' || subject.id === null || !isWritable(subject)) return null;
   return subject.collection.hints.preview ?? null;
 }

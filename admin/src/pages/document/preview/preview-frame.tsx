@@ -12,18 +12,18 @@ import type { Subject } from '../save/subject.ts';
 import styles from './preview.module.css';
 import { previewOf, previewParameter } from './preview-button.tsx';
 
-/** The site is shown anew after a pause of this many milliseconds in typing. */
+/** The preview reloads after a pause of this many milliseconds in typing. */
 const pause = 800;
 
 type Props = { subject: Subject; form: Form; children: ReactNode };
 
-/** The form, and beside it the site with what stands in the form. */
+/** The form, and beside it a preview of the site with the values of the form. */
 export function PreviewFrame({ subject, form, children }: Props) {
   const [search] = useSearchParams();
   const isNow = useAsOf() === null;
   const page = previewOf(subject);
   const isOpen = isNow && page !== null && search.has(previewParameter);
-  // The form stays where it is in the tree, so that tabs and folded items stay as they are.
+  // The form keeps its place in the tree, so that tabs and folded items stay as they are.
   return (
     <div className={isOpen ? styles.columns : undefined}>
       <div className={isOpen ? styles.form : undefined}>{children}</div>
@@ -38,7 +38,7 @@ function Site({ subject, form, page }: Omit<Props, 'children'> & { page: string 
   const [address, setAddress] = useState<string | null>(null);
   const [problem, setProblem] = useState('');
   const [round, setRound] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another round asks for another token
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each round asks for a new token
   useEffect(() => {
     const abort = new AbortController();
     const timer = setTimeout(

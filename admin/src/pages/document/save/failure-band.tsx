@@ -3,7 +3,7 @@ import { useWords } from '../../../words/index.ts';
 import styles from '../editor/editor.module.css';
 import type { EditorView } from '../editor/use-editor.ts';
 
-/** Why a save was refused, where that is about no field that is on the page. */
+/** Says why a save was refused, if no field on the page says it. */
 export function FailureBand({ editor }: { editor: EditorView }) {
   const { form: words } = useWords();
   const { failure, form } = editor;

@@ -2,14 +2,14 @@ import { ApiError } from '../../../../../client/errors.ts';
 import { sizeOf } from '../../../parts/sizes.ts';
 import type { Words } from '../../../words/words.ts';
 
-/** The words that the user reads, and their language. */
-type Told = { form: Words['form']; language: string };
+/** The texts of the form, and their language. */
+type Texts = { form: Words['form']; language: string };
 
-/** The body of a save: the values of a form, and the bytes that a body may have. */
-type Sent = { values: unknown; limit: number };
+/** The values of a form, and the most bytes that the body of a save may have. */
+type Body = { values: unknown; limit: number };
 
-/** Tells the user why a save did not succeed. */
-export function failureText(error: unknown, { form: words, language }: Told, { values, limit }: Sent): string {
+/** The reason why a save did not succeed, for the user. */
+export function failureText(error: unknown, { form: words, language }: Texts, { values, limit }: Body): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
   switch (error.status) {
     case 0:

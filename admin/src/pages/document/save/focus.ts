@@ -1,15 +1,18 @@
-type Wrong = { field: string; message: string };
+type FieldProblem = { field: string; message: string };
 
 const milliseconds = 60;
-/** The elements of a field that can have the focus. */
+/** The elements of a field that can take the focus. */
 const controls = 'input:not(:disabled), textarea, select, [contenteditable="true"], button';
 
 /**
- * Puts the focus on the first field that is wrong, in the order of the page, once what hides it is open.
+ * Puts the focus on the first field that is wrong, in the order of the page; opens the tab that hides it.
  *
- * @returns the problems that have no place on the page.
+ * @returns the problems whose fields are not on the page.
  */
-export async function focusFirstProblem(root: HTMLElement | null, wrong: readonly Wrong[]): Promise<Wrong[]> {
+export async function focusFirstProblem(
+  root: HTMLElement | null,
+  wrong: readonly FieldProblem[],
+): Promise<FieldProblem[]> {
   if (root === null || wrong.length === 0) return [];
   await new Promise((resolve) => setTimeout(resolve, milliseconds));
   const first = root.querySelector<HTMLElement>('[data-invalid]');
@@ -23,19 +26,19 @@ export async function focusFirstProblem(root: HTMLElement | null, wrong: readonl
   );
 }
 
-/** A tab that is not in front hides its fields. */
+/** Opens the tab of an element, if it is hidden in one. */
 function openTabOf(element: HTMLElement | null): void {
   const panel = element?.closest<HTMLElement>('[role="tabpanel"]');
   if (!panel || panel.checkVisibility()) return;
-  // The button of the tab does all that belongs to it.
+  // A click on the tab's button does everything that opening it needs.
   document.getElementById(panel.getAttribute('aria-labelledby') ?? '')?.click();
 }
 
-type Left = { id: string; field: string | null; caret: [start: number, end: number] | null };
+type FocusPlace = { id: string; field: string | null; caret: [start: number, end: number] | null };
 
-let left: Left | null = null;
+let left: FocusPlace | null = null;
 
-/** Remembers the place of the focus in the form of a new document, for the form that it becomes: `id` is its id. */
+/** Remembers the place of the focus in the form of a new document, for the form of the document created: `id`. */
 export function leaveFocus(root: HTMLElement | null, id: string): void {
   const { activeElement } = document;
   const isInside = activeElement !== null && root?.contains(activeElement) === true;
@@ -43,7 +46,7 @@ export function leaveFocus(root: HTMLElement | null, id: string): void {
   left = { id, field, caret: field === null ? null : caretOf(activeElement) };
 }
 
-/** Gives the focus to the same field of the document that was made; to Save, which was Create, where it was in none. */
+/** Gives the focus to the same field of the document created; to Save if the focus was in no field, as on Create. */
 export function takeFocus(root: HTMLElement | null, id: string | null): void {
   if (left === null || left.id !== id) return;
   const { field, caret } = left;
@@ -54,7 +57,7 @@ export function takeFocus(root: HTMLElement | null, id: string | null): void {
   if (caret !== null && isText(control)) control.setSelectionRange(...caret);
 }
 
-function caretOf(element: Element | null): Left['caret'] {
+function caretOf(element: Element | null): FocusPlace['caret'] {
   const { selectionStart = null, selectionEnd = null } = isText(element) ? element : {};
   return selectionStart === null || selectionEnd === null ? null : [selectionStart, selectionEnd];
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react';
 
-/** The forms that are open, the one on top last: the keys are for that one. */
+/** The open forms, the topmost last: the keys are for the topmost. */
 const open: { current: () => void }[] = [];
 
 function hear(event: KeyboardEvent): void {
@@ -16,7 +16,7 @@ export function useSaveKey(save: () => void): void {
   const current = useRef(save);
   current.current = save;
   useEffect(() => {
-    // Before all others: a drawer keeps its keys from the page below it.
+    // In the capture phase, because a drawer keeps its keys from the page below it.
     if (open.length === 0) addEventListener('keydown', hear, { capture: true });
     open.push(current);
     return () => {

@@ -5,7 +5,7 @@ import { isObject, isUnparsed, type Values } from '../form/values.ts';
 
 type Answer = { document: Values; etag: string | undefined };
 
-/** How a save ended; `nothing`: there was nothing to save, `unfinished`: some control holds no value yet. */
+/** The outcome of a save; `nothing`: there was nothing to save, `unfinished`: the text of a control is no value yet. */
 type Outcome =
   | { kind: 'saved'; document: Values; isNew: boolean }
   | { kind: 'nothing' }
@@ -15,7 +15,7 @@ type Outcome =
 type Deps = {
   form: Form;
   isNew: boolean;
-  /** The version that was read. */
+  /** The tag of the version that was read. */
   etag: string | undefined;
   write: (body: Values, options: { ifMatch?: string; idempotencyKey: string; reason?: string }) => Promise<Answer>;
   /** The top-level field that has the focus. */
@@ -25,15 +25,15 @@ type Deps = {
 };
 
 /**
- * Saves a form: one save is under way at a time, and one that is wished for meanwhile comes after it. A save whose
- * answer did not come is sent again under the key it had, so that it is done once.
+ * Saves a form: one save at a time; a save that is requested meanwhile follows. A save without an answer is sent again
+ * with the same idempotency key, so that it is done once.
  */
 export function openSaver({ form, isNew, write, focused, newKey, onState, ...deps }: Deps) {
   let etag = deps.etag;
   let isCreated = !isNew;
   let running: Promise<Outcome> | null = null;
   let isWished = false;
-  /** A save that may have been done: what was sent, and its key. */
+  /** A save that may have been done: its request as text, and its idempotency key. */
   let unanswered: { print: string; key: string } | null = null;
 
   async function saveOnce(reason: string | undefined): Promise<Outcome> {
@@ -66,7 +66,7 @@ export function openSaver({ form, isNew, write, focused, newKey, onState, ...dep
     onState(true);
     try {
       let outcome = await saveOnce(reason);
-      // Another save, wished for meanwhile; a new document has become another page by then.
+      // A save that was requested meanwhile; not after a create, which leads to another page.
       while (isWished && outcome.kind === 'saved' && !outcome.isNew) {
         isWished = false;
         const next = await saveOnce(reason);
@@ -82,12 +82,12 @@ export function openSaver({ form, isNew, write, focused, newKey, onState, ...dep
 
   return {
     etag: () => etag,
-    /** Another version has been read, and is what the next save is meant for. */
+    /** Sets the tag of another version, on which the next save is based. */
     setEtag(next: string | undefined): void {
       etag = next;
     },
     isRunning: () => running !== null,
-    /** Saves; null where another save is under way, after which this one comes. */
+    /** Saves; null if another save is under way, which this one follows. */
     save(reason?: string): Promise<Outcome> | null {
       if (running !== null) {
         isWished = true;
@@ -99,7 +99,7 @@ export function openSaver({ form, isNew, write, focused, newKey, onState, ...dep
   };
 }
 
-/** Whether a save may have been done for all that is known. */
+/** Whether a save may have been done in spite of an error. */
 function isUnanswered(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status >= 500);
 }

@@ -5,13 +5,13 @@ import { titleOf } from '../../../schema/titles.ts';
 import { client } from '../../../service/client.ts';
 import type { Values } from '../form/values.ts';
 
-/** The subject of a form: a document, one that is not there yet (`id` null), or a global. */
+/** The subject of a form: a document, a new document (`id` null), or a global. */
 export type Subject =
   | { kind: 'document'; collection: Collection; id: string | null }
   | { kind: 'global'; global: Global };
 
-/** A document as it was read, and the tag of its version. */
-export type Read = { document: Values; etag: string | undefined };
+/** A document or global as it was read, and the tag of its version. */
+export type TaggedDocument = { document: Values; etag: string | undefined };
 
 type Writing = { ifMatch?: string | undefined; idempotencyKey: string; reason?: string | undefined };
 
@@ -25,12 +25,12 @@ export function fieldsOf(subject: Subject): readonly Field[] {
   return subject.kind === 'global' ? subject.global.fields : subject.collection.fields;
 }
 
-/** The words that what was read is called by. */
+/** The title of a document, the label of a global. */
 export function nameOf(subject: Subject, document: Values): string {
   return subject.kind === 'global' ? subject.global.label : titleOf(subject.collection, document);
 }
 
-/** Whether the user may write it, as far as that can be known beforehand. */
+/** Whether the user may write the subject, as far as that can be known beforehand. */
 export function isWritable(subject: Subject): boolean {
   if (subject.kind === 'global') return subject.global.access.update;
   return subject.id === null ? subject.collection.access.create : subject.collection.access.update;
@@ -43,8 +43,8 @@ export function needsReason(subject: Subject): boolean {
 
 type Options = { signal?: AbortSignal; asOf?: string };
 
-/** Reads it; null where the user may know of none. */
-export async function readSubject(subject: Subject, options: Options = {}): Promise<Read | null> {
+/** Reads the subject; null for a new document, and if there is no document that the user may know of. */
+export async function readSubject(subject: Subject, options: Options = {}): Promise<TaggedDocument | null> {
   const found =
     subject.kind === 'global'
       ? await client.global(subject.global.slug).get(options)
@@ -54,12 +54,12 @@ export async function readSubject(subject: Subject, options: Options = {}): Prom
   return found === null ? null : readOf(found);
 }
 
-function readOf(document: Values): Read {
+function readOf(document: Values): TaggedDocument {
   return { document, etag: client.etagOf(document) };
 }
 
-/** Writes it. @throws ApiError */
-export async function writeSubject(subject: Subject, body: Values, options: Writing): Promise<Read> {
+/** Writes the subject. @throws ApiError */
+export async function writeSubject(subject: Subject, body: Values, options: Writing): Promise<TaggedDocument> {
   if (subject.kind === 'global') {
     return readOf(await client.global(subject.global.slug).update(body, options));
   }
@@ -69,14 +69,14 @@ export async function writeSubject(subject: Subject, body: Values, options: Writ
   return readOf(await documents.create(body, creating));
 }
 
-/** A tag of a version, for `If-Match`, which looks at nothing else of it. */
+/** A tag for `If-Match`, which compares only the version in it. */
 export function tagOf(version: number): string {
   return `"${version}-draft"`;
 }
 
-/** One version in the history, with the name of who made it. @throws ApiError for who may not look there. */
+/** One version in the history, with the name of its actor. @throws ApiError if the user may not read the history. */
 export async function versionIn(subject: Subject, version: number, signal?: AbortSignal): Promise<Version | null> {
-  // A global that was never written is at none.
+  // A global that was never written has no version.
   if (version < 1) return null;
   const options = { after: version - 1, limit: 1, actors: 'names' as const, signal };
   if (subject.kind === 'global') return (await client.global(subject.global.slug).history(options)).versions[0] ?? null;
@@ -84,22 +84,22 @@ export async function versionIn(subject: Subject, version: number, signal?: Abor
   return (await client.collection(subject.collection.slug).history(subject.id, options)).versions[0] ?? null;
 }
 
-/** The subject of a draft: `draftId` is `new-<uuid>` where the document is not there yet. */
-export function draftTarget(
-  subject: Subject,
-  draftId: string,
-): { collection: string; id: string } | { global: string } {
+/** The target of unsaved changes, as `/api/drafts` names it. */
+export type DraftTarget = { collection: string; id: string } | { global: string };
+
+/** The target of the unsaved changes of a form: `draftId`, `new-<uuid>`, stands for a new document. */
+export function targetOf(subject: Subject, draftId: string): DraftTarget {
   if (subject.kind === 'global') return { global: subject.global.slug };
   return { collection: subject.collection.slug, id: subject.id ?? draftId };
 }
 
-/** The same, as one text. */
-export function targetName(target: ReturnType<typeof draftTarget>): string {
+/** The target of unsaved changes as one text. */
+export function targetName(target: DraftTarget): string {
   return 'global' in target ? `globals/${target.global}` : `${target.collection}/${target.id}`;
 }
 
-/** Whether a draft of the user is about this target. */
-export function isDraftOf(draft: OwnDraft | OwnDraftWithData, target: ReturnType<typeof draftTarget>): boolean {
+/** Whether an entry of the user's unsaved changes is about a target. */
+export function isDraftOf(draft: OwnDraft | OwnDraftWithData, target: DraftTarget): boolean {
   if ('global' in draft) return 'global' in target && draft.global === target.global;
   return 'collection' in target && draft.collection === target.collection && draft.id === target.id;
 }

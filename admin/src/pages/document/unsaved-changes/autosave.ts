@@ -2,36 +2,36 @@ import { openListeners } from '../../../service/listeners.ts';
 import type { Form } from '../form/store.ts';
 import { type Values, withoutPasswords } from '../form/values.ts';
 
-/** The part of a form that is kept: the fields that differ, and the same as they were read. */
-export type Kept = { data: Values; base: Values; version: number | null };
+/** The unsaved changes of a form: the fields that differ, and the same fields as they were read. */
+export type UnsavedChanges = { data: Values; base: Values; version: number | null };
 
-/** Where drafts are kept. Each call may fail; `atService` is the time of the service's own copy. */
+/** The places that keep unsaved changes. Each call may fail; `atService` is the time of the copy at the service. */
 export type Stores = {
-  here: { keep: (kept: Kept, atService: string | null) => Promise<void>; drop: () => Promise<void> };
-  /** Gives the time at which it was kept. */
-  service: { keep: (kept: Kept) => Promise<string>; drop: () => Promise<void> };
+  here: { keep: (changes: UnsavedChanges, atService: string | null) => Promise<void>; drop: () => Promise<void> };
+  /** `keep` returns the time of the copy at the service. */
+  service: { keep: (changes: UnsavedChanges) => Promise<string>; drop: () => Promise<void> };
 };
 
 /**
- * - `none`: there is nothing to keep
- * - `waiting`: what was typed last is not kept yet
- * - `here`: it is kept on this device, and not at the service
- * - `service`: it is kept at both
- * - `failed`: neither would keep it
+ * - `none`: there are no unsaved changes
+ * - `waiting`: the latest changes are not kept yet
+ * - `here`: they are kept on this device, but not at the service
+ * - `service`: they are kept at both
+ * - `failed`: they are kept at neither
  */
-type KeptState = 'none' | 'waiting' | 'here' | 'service' | 'failed';
+type AutosaveState = 'none' | 'waiting' | 'here' | 'service' | 'failed';
 
 const pause = 600;
 
-/** Keeps what is typed at each pause: on this device, then at the service. One change after the other. */
+/** Keeps unsaved changes at each pause in typing: on this device, then at the service. The writes are in sequence. */
 export function openAutosave(form: Form, version: () => number | null, stores: Stores) {
-  let state: KeptState = 'none';
+  let state: AutosaveState = 'none';
   let last = form.values();
   const { tell, subscribe } = openListeners();
   const copies = openCopies(stores);
   const turns = openTurns(keep);
 
-  function set(next: KeptState): void {
+  function set(next: AutosaveState): void {
     if (state === next) return;
     state = next;
     tell();
@@ -41,10 +41,10 @@ export function openAutosave(form: Form, version: () => number | null, stores: S
     const values = form.values();
     const isLatest = () => form.values() === values;
     if (!form.isTyped()) return drop();
-    const kept = keptOf(form, version());
-    const isHere = await copies.keepHere(kept);
+    const changes = changesOf(form, version());
+    const isHere = await copies.keepHere(changes);
     if (isLatest()) set(isHere ? 'here' : 'waiting');
-    const isAtService = await copies.keepAtService(kept, isHere);
+    const isAtService = await copies.keepAtService(changes, isHere);
     if (isLatest()) set(isAtService ? 'service' : isHere ? 'here' : 'failed');
   }
 
@@ -64,7 +64,7 @@ export function openAutosave(form: Form, version: () => number | null, stores: S
     state: () => state,
     subscribe,
     /**
-     * Takes over the draft that was there when the form was opened; `keptAt` is the time of the copy of the service.
+     * Takes over unsaved changes that the form was opened with; `keptAt` is the time of their copy at the service.
      */
     adopt(take: () => Promise<void>, keptAt: string | null): void {
       copies.adopt(keptAt);
@@ -73,9 +73,9 @@ export function openAutosave(form: Form, version: () => number | null, stores: S
         await succeeds(take);
       });
     },
-    /** Keeps at once what waits for a pause. */
+    /** Keeps at once the changes that wait for a pause. */
     flush: turns.flush,
-    /** The text is saved or given up: keeps the rest, if there is some. */
+    /** Called after a save or a discard: keeps the rest of the changes, if there are any. */
     settle(): Promise<void> {
       last = form.values();
       return turns.now();
@@ -87,33 +87,33 @@ export function openAutosave(form: Form, version: () => number | null, stores: S
   };
 }
 
-function keptOf(form: Form, version: number | null): Kept {
+function changesOf(form: Form, version: number | null): UnsavedChanges {
   const names = form.changedNames();
   const pick = (values: Values) => Object.fromEntries(names.map((name) => [name, values[name] ?? null]));
   return { data: withoutPasswords(pick(form.values())), base: withoutPasswords(pick(form.base())), version };
 }
 
-/** The copies of a draft. A call says whether it has succeeded. */
+/** The copies of unsaved changes. A call says whether it has succeeded. */
 function openCopies({ here, service }: Stores) {
   let isHere = false;
-  /** The time of the copy of the service; null where it has none. */
+  /** The time of the copy at the service; null without a copy there. */
   let atService: string | null = null;
   return {
-    /** One that is kept here, and at the service at a time. */
+    /** Takes over the copy on this device, and the copy at the service from `keptAt`. */
     adopt(keptAt: string | null): void {
       isHere = true;
       atService = keptAt;
     },
-    async keepHere(kept: Kept): Promise<boolean> {
-      const isKept = await succeeds(() => here.keep(kept, atService));
+    async keepHere(changes: UnsavedChanges): Promise<boolean> {
+      const isKept = await succeeds(() => here.keep(changes, atService));
       isHere ||= isKept;
       return isKept;
     },
-    keepAtService(kept: Kept, isKeptHere: boolean): Promise<boolean> {
+    keepAtService(changes: UnsavedChanges, isKeptHere: boolean): Promise<boolean> {
       return succeeds(async () => {
-        atService = await service.keep(kept);
-        // The copies know of each other, so that the newer one can be told.
-        if (isKeptHere) await here.keep(kept, atService);
+        atService = await service.keep(changes);
+        // The copy here names the copy at the service, so that a later start can tell which is newer.
+        if (isKeptHere) await here.keep(changes, atService);
       });
     },
     async drop(): Promise<void> {
@@ -124,7 +124,7 @@ function openCopies({ here, service }: Stores) {
   };
 }
 
-/** Acts at a pause, or at once; one turn after the other. */
+/** Runs `act` after a pause or at once, one run after the other. */
 function openTurns(act: () => Promise<void>) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let queue: Promise<void> = Promise.resolve();
@@ -152,7 +152,7 @@ function openTurns(act: () => Promise<void>) {
       cancel();
       timer = setTimeout(() => void now(), pause);
     },
-    /** At once, where a turn waits for a pause. */
+    /** Runs at once if a run waits for a pause. */
     flush: (): Promise<void> => (timer === undefined ? queue : now()),
   };
 }

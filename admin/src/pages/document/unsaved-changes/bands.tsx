@@ -6,9 +6,9 @@ import type { EditorView } from '../editor/use-editor.ts';
 import { sinceOf } from '../facts/since.ts';
 import { useFormStateOf } from '../form/context.ts';
 import { openNeighbours } from './neighbours.ts';
-import type { Found } from './newest.ts';
+import type { StoredChanges } from './newest.ts';
 
-/** The band that says that a draft was brought back. */
+/** The band that says that unsaved changes were restored. */
 export function RestoredBand({ editor }: { editor: EditorView }) {
   const { form: words } = useWords();
   const language = useLanguage();
@@ -31,10 +31,15 @@ export function RestoredBand({ editor }: { editor: EditorView }) {
   );
 }
 
-type OtherProps = { editor: EditorView; others: readonly Found[]; open: (draft: Found, left: string) => void };
+type OtherProps = {
+  editor: EditorView;
+  others: readonly StoredChanges[];
+  open: (draft: StoredChanges, left: string) => void;
+};
 
 /**
- * Offers a draft of the same that was typed elsewhere: in a tab that is closed, on another device. This one is kept.
+ * Offers unsaved changes of the same document from elsewhere: a closed tab or another device. Those of this form are
+ * kept.
  */
 export function OtherBand({ editor: { autosave, formId }, others, open }: OtherProps) {
   const { form: words } = useWords();
@@ -55,7 +60,7 @@ export function OtherBand({ editor: { autosave, formId }, others, open }: OtherP
   );
 }
 
-/** Says that the same is open in another tab, where something is not saved. */
+/** Says that another tab has the same document open with unsaved changes. */
 export function ElsewhereBand({ editor: { form, about, formId } }: { editor: EditorView }) {
   const { form: words } = useWords();
   const isTyped = useFormStateOf(form, (one) => one.isTyped());

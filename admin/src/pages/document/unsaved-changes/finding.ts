@@ -1,26 +1,24 @@
 import type { OwnDraftWithData } from '../../../../../client/index.ts';
 import { client } from '../../../service/client.ts';
-import { findHere, listHere } from '../../../service/kept-here.ts';
-import { type draftTarget, isDraftOf, targetName } from '../save/subject.ts';
+import { findHere, listHere } from '../../../service/local-changes.ts';
+import { type DraftTarget, isDraftOf, targetName } from '../save/subject.ts';
 import { formsElsewhere } from './neighbours.ts';
-import { type Found, newestFirst } from './newest.ts';
+import { newestFirst, type StoredChanges } from './newest.ts';
 
-type Target = ReturnType<typeof draftTarget>;
-
-/** The draft that a form opens with, and the others about the same that no form has open. */
-type FoundChanges = { found: Found | null; others: Found[] };
+/** The unsaved changes that a form opens with, and others of the same target that no form has open. */
+type ChangesToOpen = { found: StoredChanges | null; others: StoredChanges[] };
 
 /**
- * The drafts of an account about something, of this device and of the service; a place that fails has none. Those of
- * forms that are open in other tabs are left to them.
+ * The unsaved changes of an account to a target, on this device and at the service; a store that fails counts as empty.
+ * Changes of forms that are open in other tabs are left to those tabs.
  *
- * @param choice the form whose draft is wished for, and the one that was left for it.
+ * @param choice the form whose unsaved changes the user wants, and the form that the user left for them.
  */
 export async function findUnsaved(
   account: string,
-  target: Target,
+  target: DraftTarget,
   choice: { wanted: string | undefined; left: string } | null = null,
-): Promise<FoundChanges> {
+): Promise<ChangesToOpen> {
   const [here, service] = await Promise.all([
     findHere(account, targetName(target)).catch(() => []),
     atService(target).catch(() => undefined),
@@ -30,25 +28,25 @@ export async function findUnsaved(
   const drafts = newestFirst(here, service, service === undefined ? undefined : client.etagOf(service));
   const closed = drafts.filter(({ form }) => form === undefined || !open.has(form));
   const wanted = closed.find(({ form }) => form === choice?.wanted);
-  // Another tab may have taken that one, and left it.
+  // Another tab may have taken over the wanted changes under its own name, and closed.
   const other = choice === null ? undefined : closed.find(({ form }) => form !== choice.left);
   const found = (choice === null ? undefined : (wanted ?? other)) ?? closed[0] ?? null;
   return { found, others: closed.filter((one) => one !== found) };
 }
 
 /**
- * Whether the service keeps a draft about something. To ask for one that is not there would be an error, so it looks at
- * the list.
+ * Whether the service keeps unsaved changes to a target. This looks at the list, because asking for changes that are
+ * not there is an error.
  */
-export async function hasUnsaved(target: Target): Promise<boolean> {
+export async function hasUnsaved(target: DraftTarget): Promise<boolean> {
   return (await client.drafts.list()).some((draft) => isDraftOf(draft, target));
 }
 
-async function atService(target: Target): Promise<OwnDraftWithData | undefined> {
+async function atService(target: DraftTarget): Promise<OwnDraftWithData | undefined> {
   return (await hasUnsaved(target)) ? client.drafts.get(target) : undefined;
 }
 
-/** The newest draft of a document of a collection that is not there yet; null without one. */
+/** The newest unsaved changes of a new document in a collection; null without any. */
 export async function findUnfinished(account: string, slug: string): Promise<{ id: string; updatedAt: string } | null> {
   const [here, service] = await Promise.all([listHere(account).catch(() => []), client.drafts.list().catch(() => [])]);
   const drafts = [

@@ -3,15 +3,15 @@ import { storageName } from '../../../service/place.ts';
 import { newKey } from '../new-key.ts';
 
 /**
- * A form tells the others of this browser whether something in it is not saved, asks them for the same, or is closed;
- * `looks`: it opens.
+ * A message from a form to the other forms of this browser: it has unsaved changes or not (`open`), asks the others for
+ * the same (`asks`), or is closed. With `looks` a form that opens finds out which others are open.
  */
-type Told = { target: string; form: string; isChanged: boolean; state: 'open' | 'asks' | 'closed' | 'looks' };
+type Message = { target: string; form: string; isChanged: boolean; state: 'open' | 'asks' | 'closed' | 'looks' };
 
 /** Long enough for a tab in the background to answer. */
 const milliseconds = 150;
 
-/** Opens the talk of a form with those of other tabs of this browser about the same: `target` names the account too. */
+/** Connects a form with the forms of other tabs that have the same target. `target` includes the account. */
 export function openNeighbours(target: string, form: string) {
   const channel = new BroadcastChannel(storageName('forms'));
   let others = new Map<string, boolean>();
@@ -19,14 +19,14 @@ export function openNeighbours(target: string, form: string) {
   let isChanged = false;
   const listeners = openListeners();
 
-  const tell = (state: Told['state']) => channel.postMessage({ target, form, isChanged, state } satisfies Told);
+  const tell = (state: Message['state']) => channel.postMessage({ target, form, isChanged, state } satisfies Message);
 
   function set(next: Map<string, boolean>): void {
     others = next;
     listeners.tell();
   }
 
-  channel.onmessage = ({ data }: MessageEvent<Told>) => {
+  channel.onmessage = ({ data }: MessageEvent<Message>) => {
     if (data.target !== target || data.form === form) return;
     if (data.state === 'asks' || data.state === 'looks') tell('open');
     if (data.state === 'looks') return;
@@ -37,7 +37,7 @@ export function openNeighbours(target: string, form: string) {
     set(next);
   };
   const leave = () => tell('closed');
-  // A tab that was stopped says nothing: those that do not answer are gone.
+  // A tab that was killed says nothing: forms that do not answer are gone.
   const ask = () => {
     if (document.visibilityState !== 'visible') return;
     answered = new Set();
@@ -49,10 +49,10 @@ export function openNeighbours(target: string, form: string) {
   ask();
 
   return {
-    /** Whether something in another tab is not saved. */
+    /** Whether another tab has unsaved changes. */
     areChanged: () => others.values().some(Boolean),
     subscribe: listeners.subscribe,
-    /** Tells the others whether something is not saved here. */
+    /** Tells the other tabs whether this form has unsaved changes. */
     setChanged(next: boolean): void {
       if (isChanged === next) return;
       isChanged = next;
@@ -67,14 +67,14 @@ export function openNeighbours(target: string, form: string) {
   };
 }
 
-/** The forms of other tabs that are open with the same, as far as they answer. */
+/** The forms of other tabs that are open with the same target, as far as they answer. */
 export async function formsElsewhere(target: string): Promise<Set<string>> {
   const channel = new BroadcastChannel(storageName('forms'));
   const found = new Set<string>();
-  channel.onmessage = ({ data }: MessageEvent<Told>) => {
+  channel.onmessage = ({ data }: MessageEvent<Message>) => {
     if (data.target === target && data.state === 'open') found.add(data.form);
   };
-  channel.postMessage({ target, form: newKey(), isChanged: false, state: 'looks' } satisfies Told);
+  channel.postMessage({ target, form: newKey(), isChanged: false, state: 'looks' } satisfies Message);
   await new Promise((resolve) => setTimeout(resolve, milliseconds));
   channel.close();
   return found;

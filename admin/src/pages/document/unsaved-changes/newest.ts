@@ -1,31 +1,31 @@
 import type { OwnDraftWithData } from '../../../../../client/index.ts';
-import type { KeptHere } from '../../../service/kept-here.ts';
+import type { LocalChanges } from '../../../service/local-changes.ts';
 import type { Values } from '../form/values.ts';
 
-/** A draft that was there when the form was opened. */
-export type Found = {
+/** Unsaved changes that were there when the form was opened. */
+export type StoredChanges = {
   data: Values;
   base: Values;
   version: number | null;
   updatedAt: string;
-  /** The form that it was typed in, of this device; undefined for one that only the service has. */
+  /** The form of this device that they were typed in; undefined if only the service has them. */
   form: string | undefined;
-  /** The time of the copy of the service; null where it has none of this draft. */
+  /** The time of their copy at the service; null if the service has no copy of them. */
   atService: string | null;
-  /** The tag of that copy. */
+  /** The tag of the copy at the service. */
   etag: string | undefined;
 };
 
 /**
- * The drafts of this device and that of the service, the newest first. One of this device is the same as that of the
- * service, and the newer copy of it, where it knows of it.
+ * The unsaved changes of this device and those of the service, the newest first. Changes of this device that name the
+ * copy at the service are the same changes, as new or newer: the copy is then not listed.
  */
 export function newestFirst(
-  here: readonly KeptHere[],
+  here: readonly LocalChanges[],
   service: OwnDraftWithData | undefined,
   etag: string | undefined,
-): Found[] {
-  const drafts = here.map(({ data, base, version, updatedAt, form, atService }): Found => {
+): StoredChanges[] {
+  const drafts = here.map(({ data, base, version, updatedAt, form, atService }): StoredChanges => {
     const isSame = service !== undefined && atService === service.updatedAt;
     return { data, base, version, updatedAt, form, ...(isSame ? { atService, etag } : nowhere) };
   });

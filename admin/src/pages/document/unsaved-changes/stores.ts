@@ -1,26 +1,26 @@
 import { ApiError } from '../../../../../client/errors.ts';
 import { client } from '../../../service/client.ts';
-import { dropHere, type KeptHere, keepHere } from '../../../service/kept-here.ts';
+import { dropHere, keepHere, type LocalChanges } from '../../../service/local-changes.ts';
 import { type Account, accountNow, logoutsSoFar, nameOf } from '../../../service/session.ts';
-import { type draftTarget, targetName } from '../save/subject.ts';
-import type { Kept, Stores } from './autosave.ts';
+import { type DraftTarget, targetName } from '../save/subject.ts';
+import type { Stores, UnsavedChanges } from './autosave.ts';
 import { hasUnsaved } from './finding.ts';
-import type { Found } from './newest.ts';
+import type { StoredChanges } from './newest.ts';
 
-type About = { account: Account; target: ReturnType<typeof draftTarget>; form: string };
+type About = { account: Account; target: DraftTarget; form: string };
 
 /**
- * The stores of the unsaved changes of a form: this device keeps those of each form, and the service those of one form
- * for each document.
+ * The stores of the unsaved changes of a form. This device keeps the changes of every form; the service keeps, for each
+ * document, the changes of one form.
  */
 export function storesOf(
   { account, target, form }: About,
-  found: Found | null,
+  found: StoredChanges | null,
 ): Stores & { adopt: () => Promise<void> } {
   const own = { account: nameOf(account), target: targetName(target), form };
-  /** The draft of a form that is closed, which this one goes on with. */
+  /** The unsaved changes of a closed form that this form continues. */
   let before = found?.form === undefined ? null : { ...own, form: found.form, updatedAt: found.updatedAt };
-  /** The tag of the draft of the service, where that is of this form. */
+  /** The tag of the copy at the service, if it is the copy of this form. */
   let etag = found?.etag;
 
   function requireAccount(): void {
@@ -30,8 +30,8 @@ export function storesOf(
 
   const logouts = logoutsSoFar();
 
-  /** Keeps a draft on this device, but not when the user has logged out since: then none of theirs stays here. */
-  async function keepOwn(draft: Omit<KeptHere, keyof typeof own>): Promise<void> {
+  /** Keeps unsaved changes on this device, unless the user has logged out since: then no data of theirs stays here. */
+  async function keepOwn(draft: Omit<LocalChanges, keyof typeof own>): Promise<void> {
     if (logoutsSoFar() !== logouts) throw new Error('the user has logged out');
     await keepHere({ ...own, ...draft });
   }
@@ -42,7 +42,7 @@ export function storesOf(
   }
 
   return {
-    /** Makes the draft that was found one of this form, so that no other tab opens it as well. */
+    /** Makes the found changes those of this form, so that no other tab opens them as well. */
     async adopt(): Promise<void> {
       if (found === null) return;
       const { data, base, version, updatedAt, atService } = found;
@@ -50,8 +50,8 @@ export function storesOf(
       await dropBefore();
     },
     here: {
-      async keep(kept: Kept, atService: string | null): Promise<void> {
-        await keepOwn({ ...kept, updatedAt: new Date().toISOString(), atService });
+      async keep(changes: UnsavedChanges, atService: string | null): Promise<void> {
+        await keepOwn({ ...changes, updatedAt: new Date().toISOString(), atService });
         await dropBefore();
       },
       async drop(): Promise<void> {
@@ -60,9 +60,9 @@ export function storesOf(
       },
     },
     service: {
-      async keep({ data, version }: Kept): Promise<string> {
+      async keep({ data, version }: UnsavedChanges): Promise<string> {
         requireAccount();
-        // The draft of another tab or device stays there: this form is kept on this device alone.
+        // The changes of another tab or device stay at the service: those of this form are kept on this device only.
         if (etag === undefined && (await hasUnsaved(target))) throw new Error('the service keeps another draft');
         try {
           const answer = await client.drafts.keep(target, { data, version }, { ifMatch: etag, retries: 0 });

@@ -8,9 +8,9 @@ import { type ListState, requestOf } from '../view/use-list.ts';
 import { useRowTitle } from '../view/use-row-title.ts';
 import styles from './bulk.module.css';
 import { BulkDialog } from './bulk-dialog.tsx';
-import type { Named, Selection } from './use-selection.ts';
+import type { Selection, TitledRow } from './use-selection.ts';
 
-/** As many documents as the service changes in one call. */
+/** The most documents that the service changes in one call. */
 const mostAtOnce = 1_000;
 
 type Props = { state: ListState; selection: Selection; total: number };
@@ -61,18 +61,18 @@ export function BulkBar({ state, selection, total }: Props) {
 }
 
 /**
- * Reads the ids and titles of all documents that match the filter: what is selected is then certain, whatever is
- * written meanwhile.
+ * Reads the ids and titles of all documents that match the filter, so that the selection does not change with writes
+ * that come meanwhile.
  */
 function useAllThatMatch(state: ListState) {
   const titleOf = useRowTitle(state.collection);
   const [isReading, setReading] = useState(false);
-  const read = async (): Promise<Named[]> => {
+  const read = async (): Promise<TitledRow[]> => {
     setReading(true);
     try {
-      const query = { ...requestOf({ ...state, columns: [] }) };
-      const found: Named[] = [];
-      for await (const row of client.collection(state.collection.slug).findAll(query as object)) {
+      const query = requestOf({ ...state, columns: [] });
+      const found: TitledRow[] = [];
+      for await (const row of client.collection(state.collection.slug).findAll(query)) {
         found.push({ id: row.id, title: titleOf(row) });
         if (found.length >= mostAtOnce) break;
       }

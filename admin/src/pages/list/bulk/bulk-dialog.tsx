@@ -2,18 +2,19 @@ import { Button, Checkbox, Modal, NativeSelect, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications';
 import { type FormEvent, useState } from 'react';
 import { ApiError } from '../../../../../client/index.ts';
+import dialogStyles from '../../../parts/dialog.module.css';
 import { tell } from '../../../parts/toast.ts';
 import { client, reasonOfTrial } from '../../../service/client.ts';
 import { useModel } from '../../../service/model.tsx';
 import { forget, messageOf, useRead } from '../../../service/queries.ts';
 import { useWords } from '../../../words/index.ts';
 import { ValueInput } from '../value/value-input.tsx';
-import { placesOf } from '../view/columns.ts';
+import { readableFields } from '../view/columns.ts';
 import type { ListState } from '../view/use-list.ts';
 import styles from './bulk.module.css';
 import { changeable, problemsOf } from './bulk.ts';
 import { UndoButton } from './undo-button.tsx';
-import type { Chosen, Selection } from './use-selection.ts';
+import type { SelectedTitles, Selection } from './use-selection.ts';
 
 type Props = {
   doing: 'change' | 'delete' | null;
@@ -22,7 +23,7 @@ type Props = {
   close: () => void;
 };
 
-/** Changes or deletes what is selected, for one reason. A dry run comes first. */
+/** Changes or deletes the selected documents, with one reason. A dry run comes first. */
 export function BulkDialog({ doing, state, selection, close }: Props) {
   const { list, shared } = useWords();
   return (
@@ -49,7 +50,7 @@ function callOf(slug: string, ids: string[], data: Data) {
     reason?: string;
     signal?: AbortSignal;
     headers?: Record<string, string>;
-  }): Promise<Outcome> => (data === null ? deleteMany({ ids }, options) : updateMany({ ids }, data as never, options));
+  }): Promise<Outcome> => (data === null ? deleteMany({ ids }, options) : updateMany({ ids }, data, options));
 }
 
 function BulkForm({ doing, state, selection, close }: Props) {
@@ -69,7 +70,7 @@ function BulkForm({ doing, state, selection, close }: Props) {
   };
   const said = problems.length > 0 ? problems : trial.problems;
   return (
-    <form className={styles.form} onSubmit={submit}>
+    <form className={dialogStyles.body} onSubmit={submit}>
       {doing === 'change' && <FieldInputs {...{ state, path, setPath, value, setValue }} />}
       {isReady && (
         <p role="status" className={styles.soft}>
@@ -85,7 +86,7 @@ function BulkForm({ doing, state, selection, close }: Props) {
         onChange={(event) => setReason(event.currentTarget.value)}
       />
       <Problems said={said} />
-      <div className={styles.buttons}>
+      <div className={dialogStyles.buttons}>
         <Button variant="default" onClick={close}>
           {shared.cancel}
         </Button>
@@ -122,8 +123,8 @@ type InputsProps = {
 
 function FieldInputs({ state, path, setPath, value, setValue }: InputsProps) {
   const { list } = useWords();
-  const places = changeable(placesOf(state.collection, list));
-  const field = places.find((place) => place.path === path)?.field;
+  const readable = changeable(readableFields(state.collection, list));
+  const field = readable.find((entry) => entry.path === path)?.field;
   const choose = (next: string) => {
     setPath(next);
     setValue(null);
@@ -134,7 +135,7 @@ function FieldInputs({ state, path, setPath, value, setValue }: InputsProps) {
     <>
       <NativeSelect
         label={list.chooseField}
-        data={[{ value: '', label: '' }, ...places.map((place) => ({ value: place.path, label: place.label }))]}
+        data={[{ value: '', label: '' }, ...readable.map((entry) => ({ value: entry.path, label: entry.label }))]}
         value={path}
         onChange={(event) => choose(event.currentTarget.value)}
       />
@@ -153,7 +154,11 @@ function FieldInputs({ state, path, setPath, value, setValue }: InputsProps) {
 type Trial = { text: string; changed: number | null; problems: readonly string[] };
 
 /** Asks the service what a call would do, without doing it. */
-function useTrial(slug: string, chosen: Chosen, { data, isEnabled }: { data: Data; isEnabled: boolean }): Trial {
+function useTrial(
+  slug: string,
+  chosen: SelectedTitles,
+  { data, isEnabled }: { data: Data; isEnabled: boolean },
+): Trial {
   const { list } = useWords();
   const ids = [...chosen.keys()];
   const read = useRead(
@@ -168,7 +173,7 @@ function useTrial(slug: string, chosen: Chosen, { data, isEnabled }: { data: Dat
   return { text, changed, problems: [] };
 }
 
-/** Does it, and offers to undo it. */
+/** Makes the call, and offers to undo it. */
 function useRun({ state, selection, close }: Omit<Props, 'doing'>) {
   const { list } = useWords();
   const canUndo = useModel().audit.has('payloads');

@@ -1,7 +1,7 @@
 import type { ApiError } from '../../../../../client/index.ts';
-import type { Place } from '../view/columns.ts';
+import type { ReadableField } from '../view/columns.ts';
 
-/** The types whose values a simple input gives. */
+/** The field types with a simple input. */
 const simple = new Set<string>([
   'text',
   'textarea',
@@ -20,10 +20,10 @@ const simple = new Set<string>([
 ]);
 
 /** The fields that can be changed in many documents at once: those that the user may write, by a simple input. */
-export function changeable(places: readonly Place[]): Place[] {
-  return places.filter(({ path, field }) => {
+export function changeable(readable: readonly ReadableField[]): ReadableField[] {
+  return readable.filter(({ path, field }) => {
     const isOwn = ['id', 'createdAt', 'updatedAt', 'password'].includes(path);
-    // A part of an object is written with the whole object.
+    // A member of an object can only be written with the whole object.
     const isWhole = !path.includes('.') && simple.has(field.type) && !(field.relationTo !== undefined && field.hasMany);
     return (
       isWhole && !isOwn && field.access?.update !== false && field.admin?.readOnly !== true && field.unique !== true
@@ -32,8 +32,8 @@ export function changeable(places: readonly Place[]): Place[] {
 }
 
 /**
- * The words of a refused bulk call, line by line: the service names documents by their place in the call
- * (`docs.3.title`) or their id, people know them by their title.
+ * The messages of a refused bulk call, line by line, with the titles of documents: the service names them by their
+ * place in the call (`docs.3.title`) or by their id.
  */
 export function problemsOf(error: ApiError, chosen: ReadonlyMap<string, string>): string[] {
   const ids = [...chosen.keys()];

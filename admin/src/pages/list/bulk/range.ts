@@ -1,5 +1,5 @@
 /**
- * The rows between two of them, both included, in the order of the list; only the second where the first is not there.
+ * The rows from one to another, both included, in the order of the list; only the second if the first is not in it.
  */
 export function rangeOf<One extends { id: string }>(rows: readonly One[], from: string | null, to: string): One[] {
   const end = rows.findIndex(({ id }) => id === to);

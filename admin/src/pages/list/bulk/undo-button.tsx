@@ -5,7 +5,7 @@ import { client } from '../../../service/client.ts';
 import { forget } from '../../../service/queries.ts';
 import { useWords } from '../../../words/index.ts';
 
-/** Takes back a call about many documents. */
+/** A button that undoes a bulk call. */
 export function UndoButton({ batch, slug, close }: { batch: string; slug: string; close: () => void }) {
   const { list } = useWords();
   const [isBusy, setBusy] = useState(false);

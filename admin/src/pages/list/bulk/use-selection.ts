@@ -1,30 +1,31 @@
 import { useRef, useState } from 'react';
 import { rangeOf } from './range.ts';
 
-/** A chosen document, by what it is called. */
-export type Chosen = ReadonlyMap<string, string>;
+/** The titles of the selected documents, by id. */
+export type SelectedTitles = ReadonlyMap<string, string>;
 
-/** The rows that are selected, and the acts that change them. */
+/** The selected rows, and the functions that change the selection. */
 export type Selection = {
-  chosen: Chosen;
-  /** Chooses a row or lets it go; with `range`, all rows from the last one on. */
-  toggle: (row: Named, rows: readonly Named[], range?: boolean) => void;
-  set: (rows: readonly Named[], isChosen: boolean) => void;
+  chosen: SelectedTitles;
+  /** Selects a row or deselects it; with `range`, selects all rows from the last one to this. */
+  toggle: (row: TitledRow, rows: readonly TitledRow[], range?: boolean) => void;
+  set: (rows: readonly TitledRow[], isChosen: boolean) => void;
   clear: () => void;
 };
 
-/** A row and the words that it is called by. */
-export type Named = { id: string; title: string };
+/** A row, by id and title. */
+export type TitledRow = { id: string; title: string };
 
 /**
- * The chosen rows of a list. They stay from page to page; other filters let them go, for what is not seen is not meant.
+ * The selection of a list. It stays from page to page; another filter clears it, because the user would no longer see
+ * the selected rows.
  */
 export function useSelection(about: string): Selection {
-  const [state, setState] = useState<{ about: string; chosen: Chosen }>({ about, chosen: new Map() });
+  const [state, setState] = useState<{ about: string; chosen: SelectedTitles }>({ about, chosen: new Map() });
   const last = useRef<string | null>(null);
-  const chosen: Chosen = state.about === about ? state.chosen : new Map();
-  const put = (next: Chosen) => setState({ about, chosen: next });
-  const set = (rows: readonly Named[], isChosen: boolean) => {
+  const chosen: SelectedTitles = state.about === about ? state.chosen : new Map();
+  const put = (next: SelectedTitles) => setState({ about, chosen: next });
+  const set = (rows: readonly TitledRow[], isChosen: boolean) => {
     const next = new Map(chosen);
     for (const { id, title } of rows) {
       if (isChosen) next.set(id, title);

@@ -11,7 +11,7 @@ import { useChipText } from './use-chip-text.ts';
 
 type Props = { state: ListState; errors: readonly FieldProblem[]; isPhone: boolean };
 
-/** The filter of a list: a chip for each condition, and the way to more. */
+/** The filter of a list: a chip for each condition, and a button that adds one. */
 export function FilterBar({ state, errors, isPhone }: Props) {
   const { list, shared } = useWords();
   const { filter } = state;
@@ -30,7 +30,7 @@ export function FilterBar({ state, errors, isPhone }: Props) {
           const text = chipText(item);
           const problem = problemOf(filter, index, errors);
           return (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a condition is known by its place alone
+            // biome-ignore lint/suspicious/noArrayIndexKey: a condition has no name but its place
             <li key={index}>
               {index > 0 && <span className={styles.joint}>{filter.joint === 'all' ? list.and : list.or}</span>}
               <span className={problem === null ? styles.chip : `${styles.chip} ${styles.wrong}`}>
@@ -76,7 +76,7 @@ export function FilterBar({ state, errors, isPhone }: Props) {
 type ButtonProps = {
   state: ListState;
   isPhone: boolean;
-  /** The place of the condition that is changed; null: a new one. */
+  /** The place of the condition to change; null: a new condition. */
   index: number | null;
   set: (filter: Filter) => void;
   name: string;
@@ -84,7 +84,7 @@ type ButtonProps = {
   children: ReactNode;
 };
 
-/** A button that opens the panel of filters: below itself, on a phone in a drawer. */
+/** A button that opens the filter panel: below itself, on a phone in a drawer. */
 function FilterButton({ state, isPhone, index, set, name, className, children }: ButtonProps) {
   const { shared } = useWords();
   const [isOpen, setOpen] = useState(false);

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { CopyButton } from '../../../parts/copy-button.tsx';
 import { useWords } from '../../../words/index.ts';
 import { ValueInput } from '../value/value-input.tsx';
-import { type Place, placesOf } from '../view/columns.ts';
+import { type ReadableField, readableFields } from '../view/columns.ts';
 import type { ListState } from '../view/use-list.ts';
 import { textOf } from '../view/view.ts';
 import { type Condition, type Filter, filterOf, isKept, readWhere, whereOf } from './filter.ts';
@@ -13,15 +13,16 @@ import { useOperatorText } from './use-chip-text.ts';
 
 type Props = { state: ListState; index: number | null; set: (filter: Filter) => void; close: () => void };
 
-/** Makes or changes a condition; below, the whole filter as text. */
+/** The panel that adds or changes a condition; at its end, the whole filter as text. */
 export function FilterPanel({ state, index, set, close }: Props) {
   const { list } = useWords();
   const { filter } = state;
   const item = index === null ? undefined : filter.items[index];
   const condition = item !== undefined && !isKept(item) ? item : undefined;
-  const places = placesOf(state.collection, list).filter(({ field }) => operatorsOf(field).length > 0);
-  const place = places.find(({ path }) => path === condition?.path);
-  const isFit = condition === undefined || (place && operatorsOf(place.field).includes(condition.operator as never));
+  const readable = readableFields(state.collection, list).filter(({ field }) => operatorsOf(field).length > 0);
+  const entry = readable.find(({ path }) => path === condition?.path);
+  const isFit =
+    condition === undefined || (entry && operatorsOf(entry.field).some((operator) => operator === condition.operator));
   const put = (next: Condition) => {
     const items = index === null ? [...filter.items, next] : filter.items.with(index, next);
     set({ ...filter, items });
@@ -42,7 +43,7 @@ export function FilterPanel({ state, index, set, close }: Props) {
           ]}
         />
       )}
-      {isForm && <ConditionForm places={places} condition={condition} put={put} />}
+      {isForm && <ConditionForm readable={readable} condition={condition} put={put} />}
       <details open={!isForm}>
         <summary>{list.asText}</summary>
         <TextForm filter={filter} set={set} close={close} broken={state.view.broken} />
@@ -51,16 +52,20 @@ export function FilterPanel({ state, index, set, close }: Props) {
   );
 }
 
-type FormProps = { places: readonly Place[]; condition: Condition | undefined; put: (condition: Condition) => void };
+type FormProps = {
+  readable: readonly ReadableField[];
+  condition: Condition | undefined;
+  put: (condition: Condition) => void;
+};
 
-function ConditionForm({ places, condition, put }: FormProps) {
+function ConditionForm({ readable, condition, put }: FormProps) {
   const { list } = useWords();
   const operatorText = useOperatorText();
   const [draft, setDraft] = useState<Partial<Condition>>(condition ?? { value: null });
-  const field = places.find(({ path }) => path === draft.path)?.field;
+  const field = readable.find(({ path }) => path === draft.path)?.field;
   const fit = field === undefined ? [] : operatorsOf(field);
   const choose = (path: string | null) => {
-    const chosen = places.find((place) => place.path === path)?.field;
+    const chosen = readable.find((entry) => entry.path === path)?.field;
     const operator = chosen && operatorsOf(chosen)[0];
     setDraft(
       path === null || operator === undefined
@@ -79,7 +84,7 @@ function ConditionForm({ places, condition, put }: FormProps) {
       <NativeSelect
         label={list.field}
         data-autofocus
-        data={[{ value: '', label: '' }, ...places.map(({ path, label }) => ({ value: path, label }))]}
+        data={[{ value: '', label: '' }, ...readable.map(({ path, label }) => ({ value: path, label }))]}
         value={draft.path ?? ''}
         onChange={(event) => choose(event.currentTarget.value || null)}
       />
@@ -110,14 +115,14 @@ function ConditionForm({ places, condition, put }: FormProps) {
   );
 }
 
-/** The value goes with the operator, as far as it fits the new one. */
+/** The value after a change of the operator: a list if the new operator takes several values; null after `exists`. */
 function keptValue({ value, operator }: Partial<Condition>, next: string): unknown {
   if (operator === 'exists') return null;
   if (takesMany(next)) return Array.isArray(value) ? value : value === null ? [] : [value];
   return Array.isArray(value) ? (value[0] ?? null) : value;
 }
 
-/** Nothing is a value for "is" and "is not" alone. */
+/** Whether a condition is complete. Null is a value only for "is" and "is not". */
 function isWhole({ path, operator, value }: Partial<Condition>): boolean {
   if (path === undefined || operator === undefined) return false;
   if (Array.isArray(value)) return value.length > 0;

@@ -1,14 +1,14 @@
 /** A condition of a request, as `where` takes it (docs/rest.md, Filtering). */
 export type Where = { [member: string]: unknown };
 
-/** One condition on one path: what a chip shows. */
+/** One condition on one path, which a chip shows. */
 export type Condition = { path: string; operator: string; value: unknown };
 
-/** A part of a filter that is more than one condition: it is kept as it is, and shown as text. */
-type Kept = { kept: Where };
+/** A part of a filter that is more than one condition: it stays as it is, and is shown as text. */
+type KeptPart = { kept: Where };
 
-/** A condition that the panel can show, or a part of a filter that it keeps as it is. */
-export type Item = Condition | Kept;
+/** A condition that the panel can show, or a part of a filter that stays as it is. */
+export type Item = Condition | KeptPart;
 
 /** Conditions of which all must hold, or any. */
 export type Filter = { joint: 'all' | 'any'; items: Item[] };
@@ -16,7 +16,7 @@ export type Filter = { joint: 'all' | 'any'; items: Item[] };
 const noFilter: Filter = { joint: 'all', items: [] };
 
 /** Whether an item is a part that the panel cannot show. */
-export function isKept(item: Item): item is Kept {
+export function isKept(item: Item): item is KeptPart {
   return 'kept' in item;
 }
 
@@ -24,7 +24,7 @@ function isObject(value: unknown): value is Where {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Takes a condition apart into the chips of a filter. Whatever chips cannot show stays as it is. */
+/** Splits a condition into the chips of a filter. A part that a chip cannot show stays as it is. */
 export function filterOf(where: Where | null): Filter {
   if (where === null) return noFilter;
   const members = Object.entries(where);
@@ -46,7 +46,7 @@ function itemsOf([path, conditions]: [string, unknown]): Item[] {
   return Object.entries(conditions).map(([operator, value]) => ({ path, operator, value }));
 }
 
-/** The chip of an object that holds one condition; of any other, the object. */
+/** The chip of an object with one condition; any other object stays as it is. */
 export function itemOf(where: Where): Item {
   const members = Object.entries(where);
   const items = members.length === 1 && members[0]?.[0] !== 'and' ? members.flatMap(itemsOf) : [];
@@ -58,7 +58,7 @@ function whereOfItem(item: Item): Where {
   return Object.fromEntries([[item.path, Object.fromEntries([[item.operator, item.value]])]]);
 }
 
-/** The condition of a filter; null for one that all documents meet. */
+/** The condition of a filter; null if all documents match. */
 export function whereOf({ joint, items }: Filter): Where | null {
   if (items.length === 0) return null;
   const parts = items.map(whereOfItem);
@@ -68,22 +68,22 @@ export function whereOf({ joint, items }: Filter): Where | null {
   return isPlain ? Object.fromEntries(parts.flatMap(Object.entries)) : { and: parts };
 }
 
-/** The filter of an address: the condition, or the text where it is not a condition. */
-export type Written = { where: Where | null; broken: string | null };
+/** The filter of an address: the condition, or the text if it is not a condition. */
+export type AddressFilter = { where: Where | null; broken: string | null };
 
 /** Reads the text of a condition, as JSON. */
-export function readWhere(text: string | null): Written {
+export function readWhere(text: string | null): AddressFilter {
   if (text === null || text.trim() === '') return { where: null, broken: null };
   try {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return { where: Object.keys(value).length === 0 ? null : value, broken: null };
   } catch {
-    // The text is shown as what it is.
+    // `broken` shows the text as it is.
   }
   return { where: null, broken: text };
 }
 
-/** The beginning of the name that the service gives to an item of a filter in its errors. */
+/** The path of an item of a filter, with which errors of the service begin. */
 export function spotOf(filter: Filter, index: number): string {
   const where = whereOf(filter);
   const item = filter.items[index];
@@ -93,7 +93,7 @@ export function spotOf(filter: Filter, index: number): string {
   return isKept(item) ? 'where' : `where[${item.path}]`;
 }
 
-/** The message of the service about an item of a filter; null without one. */
+/** The message of the service about an item of a filter; null without a message. */
 export function problemOf(
   filter: Filter,
   index: number,

@@ -48,14 +48,14 @@ const byType: Record<FieldType, Operator[]> = {
   join: [],
 };
 
-/** The operators that fit a field, the most likely first; none where the field is no field to filter by. */
+/** The operators that fit a field, the most likely first; empty if the field cannot be filtered by. */
 export function operatorsOf(field: Pick<DataField, 'type' | 'hasMany' | 'name'>): readonly Operator[] {
   if (field.name === 'id') return ['equals', ...ranges];
   if (field.type === 'relationship' && field.hasMany) return ['contains', 'exists'];
   return byType[field.type];
 }
 
-/** Whether a word, such as of an address, is an operator of the service. */
+/** Whether a word, for example from an address, is an operator of the service. */
 export function isOperator(word: string): word is Operator {
   return Object.hasOwn(operands, word);
 }

@@ -3,14 +3,14 @@ import { useFormatters } from '../../../parts/use-texts.ts';
 import type { Related } from '../../../schema/titles.ts';
 import { useTitles } from '../../../service/related-titles.ts';
 import { useWords } from '../../../words/index.ts';
-import { placesOf } from '../view/columns.ts';
+import { readableFields } from '../view/columns.ts';
 import type { ListState } from '../view/use-list.ts';
 import { type Item, isKept } from './filter.ts';
 import { isOperator } from './operators.ts';
 
 const mostLetters = 80;
 
-/** The words of an operator, as they fit a type. */
+/** A function that gives the text of an operator for a field type. */
 export function useOperatorText(): (operator: string, type: string | undefined) => string {
   const { list } = useWords();
   return (operator, type) => {
@@ -20,31 +20,31 @@ export function useOperatorText(): (operator: string, type: string | undefined) 
   };
 }
 
-/** The function that says an item of a filter in words. */
+/** A function that gives the text of an item of a filter. */
 export function useChipText({ collection, filter }: ListState): (item: Item) => string {
   const { list } = useWords();
   const formatters = useFormatters();
   const operatorText = useOperatorText();
-  const places = placesOf(collection, { createdAt: list.createdAt, updatedAt: list.updatedAt });
-  const placeOf = (path: string) => places.find((place) => place.path === path);
-  const titles = useTitles(relatedOf(filter.items, (path) => placeOf(path)?.field.relationTo));
+  const readable = readableFields(collection, { createdAt: list.createdAt, updatedAt: list.updatedAt });
+  const entryOf = (path: string) => readable.find((entry) => entry.path === path);
+  const titles = useTitles(relatedOf(filter.items, (path) => entryOf(path)?.field.relationTo));
   return (item) => {
     if (isKept(item)) return shortened(JSON.stringify(item.kept));
-    const place = placeOf(item.path);
-    const label = place?.label ?? item.path;
+    const entry = entryOf(item.path);
+    const label = entry?.label ?? item.path;
     if (item.operator === 'exists') return `${label} ${item.value === true ? list.hasValue : list.hasNoValue}`;
     const values = Array.isArray(item.value) ? item.value : [item.value];
     const texts = values.map((value) => {
       if (value === null) return list.empty;
-      const title = titles.get(`${place?.field.relationTo}/${value}`);
+      const title = titles.get(`${entry?.field.relationTo}/${value}`);
       if (title !== undefined) return title;
-      return place ? textOfValue(value, place.field, formatters) || JSON.stringify(value) : JSON.stringify(value);
+      return entry ? textOfValue(value, entry.field, formatters) || JSON.stringify(value) : JSON.stringify(value);
     });
-    return shortened(`${label} ${operatorText(item.operator, place?.field.type)} ${texts.join(', ')}`);
+    return shortened(`${label} ${operatorText(item.operator, entry?.field.type)} ${texts.join(', ')}`);
   };
 }
 
-/** The documents that the conditions name. */
+/** The related documents that the conditions name. */
 function relatedOf(items: readonly Item[], targetOf: (path: string) => string | undefined): Related[] {
   return items.flatMap((item) => {
     const relationTo = isKept(item) ? undefined : targetOf(item.path);

@@ -1,6 +1,5 @@
 /**
- * The numbers of pages that are shown: the first, the last, and those around this one. A number below 0 stands for a
- * gap.
+ * The page numbers to show: the first, the last, and those around the current page. A number below 0 stands for a gap.
  */
 export function pageNumbers(page: number, last: number): number[] {
   const near = [1, page - 1, page, page + 1, last].filter((number) => number >= 1 && number <= last);
@@ -8,7 +7,7 @@ export function pageNumbers(page: number, last: number): number[] {
   return numbers.flatMap((number, index) => {
     const before = numbers[index - 1];
     if (before === undefined || number - before === 1) return [number];
-    // A gap of one page is no shorter than its number.
+    // A gap in place of one page would not be shorter than its number.
     return number - before === 2 ? [number - 1, number] : [-number, number];
   });
 }

@@ -7,7 +7,7 @@ import { pageSizes } from '../view/view.ts';
 import { pageNumbers } from './page-numbers.ts';
 import styles from './pages.module.css';
 
-/** Where the list is, and the way to its other pages. */
+/** The place in the list, and the links to its other pages. */
 export function Pages({ state, page }: { state: ListState; page: Page<Row> }) {
   const { list } = useWords();
   const language = useLanguage();

@@ -94,7 +94,7 @@ const longPress = 500;
 
 type PressProps = { id: string; isChosen: boolean; press: () => void; children: ReactNode };
 
-/** A card that begins a selection when it is pressed for long. */
+/** A card that begins a selection by a long press. */
 function LongPress({ id, isChosen, press, children }: PressProps) {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const wasLong = useRef(false);
@@ -120,7 +120,7 @@ function LongPress({ id, isChosen, press, children }: PressProps) {
         if (wasLong.current) event.preventDefault();
       }}
       onClickCapture={(event) => {
-        // The press that has chosen the card does not open it too.
+        // A press that selected the card must not also open it.
         if (wasLong.current) event.preventDefault();
         wasLong.current = false;
       }}

@@ -30,7 +30,7 @@ function Mark({ isOn, formatters }: { isOn: boolean; formatters: Formatters }) {
   );
 }
 
-/** Whether the values of a column stand at its right end. */
+/** Whether the values of a column are aligned to the right. */
 export function isNumeric({ field }: Column): boolean {
   return field.type === 'number';
 }

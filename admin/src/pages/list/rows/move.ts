@@ -13,7 +13,7 @@ export function moveInRows(step: 1 | -1): void {
   all[next]?.scrollIntoView({ block: 'nearest' });
 }
 
-/** The id of the row that has the focus; null where none has. */
+/** The id of the row with the focus; null if no row has it. */
 export function focusedRow(): string | null {
   return document.activeElement?.closest('[data-row]')?.getAttribute('data-row') ?? null;
 }

@@ -9,7 +9,7 @@ import { Link } from '../../../shell/link.tsx';
 import { useShortcuts } from '../../../shell/shortcuts.tsx';
 import { Icon } from '../../../theme/icons.tsx';
 import { useWords } from '../../../words/index.ts';
-import type { Named, Selection } from '../bulk/use-selection.ts';
+import type { Selection, TitledRow } from '../bulk/use-selection.ts';
 import { type Column, nextSort, sortOf } from '../view/columns.ts';
 import type { ListState, Row } from '../view/use-list.ts';
 import { useRowTitle } from '../view/use-row-title.ts';
@@ -17,13 +17,13 @@ import { Cell, isNumeric } from './cell.tsx';
 import { focusedRow } from './move.ts';
 import styles from './table.module.css';
 
-/** The rows of a list, as a table and as cards. */
+/** The properties of the rows of a list, as a table or as cards. */
 export type RowsProps = {
   state: ListState;
   rows: readonly Row[];
-  /** Null where nothing can be done with a selection. */
+  /** Null if nothing can be done with a selection. */
   selection: Selection | null;
-  /** The rows are those of the page before. */
+  /** True if the rows are still those of the previous page. */
   isStale: boolean;
 };
 
@@ -70,7 +70,7 @@ export function Table({ state, rows, selection, isStale }: RowsProps) {
         </thead>
         <tbody>
           {rows.map((row, index) => {
-            const name = names[index] as Named;
+            const name = names[index] as TitledRow;
             return (
               <TableRow key={row.id} {...{ row, state, formatters, name }}>
                 {selection !== null && <Choice {...{ name, names, selection }} />}
@@ -83,12 +83,12 @@ export function Table({ state, rows, selection, isStale }: RowsProps) {
   );
 }
 
-function isSome(names: readonly Named[], { chosen }: Selection): boolean {
+function isSome(names: readonly TitledRow[], { chosen }: Selection): boolean {
   const count = names.filter(({ id }) => chosen.has(id)).length;
   return count > 0 && count < names.length;
 }
 
-function Choice({ name, names, selection }: { name: Named; names: readonly Named[]; selection: Selection }) {
+function Choice({ name, names, selection }: { name: TitledRow; names: readonly TitledRow[]; selection: Selection }) {
   const { list } = useWords();
   return (
     <td className={styles.check}>
@@ -130,7 +130,7 @@ function Head({ column, state }: { column: Column; state: ListState }) {
   );
 }
 
-type RowProps = { row: Row; name: Named; state: ListState; formatters: Formatters; children: ReactNode };
+type RowProps = { row: Row; name: TitledRow; state: ListState; formatters: Formatters; children: ReactNode };
 
 function TableRow({ row, name, state, formatters, children }: RowProps) {
   const [first, ...others] = state.columns;
@@ -153,7 +153,7 @@ function TableRow({ row, name, state, formatters, children }: RowProps) {
   );
 }
 
-/** Whether the first cell says the title: where it is that column, or has nothing of its own to say. */
+/** Whether the first cell shows the title: if it is the column of the title, or would be empty. */
 function isTitle(row: Row, { path }: Column, { collection }: ListState): boolean {
   const value = valueAt(row, path);
   return path === titleField(collection) || value === null || value === undefined || value === '';

@@ -2,7 +2,7 @@ import { client } from '../../../service/client.ts';
 import { Icon } from '../../../theme/icons.tsx';
 import styles from './cell.module.css';
 
-/** Pictures above this are not loaded for a mark of 32 pixels: the service has no smaller ones. */
+/** A larger picture is not loaded for a thumbnail of 32 pixels: the service has no smaller version of it. */
 const mostBytes = 1_000_000;
 
 /** A small picture of a file, else its name. */

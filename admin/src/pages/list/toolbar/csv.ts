@@ -2,14 +2,14 @@ import { type Formatters, textOfValue } from '../../../parts/texts.ts';
 import { valueAt } from '../../../schema/fields.ts';
 import type { Column } from '../view/columns.ts';
 
-/** Excel takes a file without one for text in the code page of its machine. */
+/** Without a byte order mark, Excel reads a file in the code page of its machine. */
 export const byteOrderMark = '\ufeff';
 
-/** As many rows as an export has at most. */
+/** The most rows of an export. */
 export const mostRows = 100_000;
 
 /**
- * A row of CSV (RFC 4180), with its line end. Every cell stands in quotes, and none can be taken for a formula.
+ * A row of CSV (RFC 4180), with its line end. Every cell is in quotes, and no spreadsheet takes it for a formula.
  *
  * @see https://owasp.org/www-community/attacks/CSV_Injection
  */
@@ -35,7 +35,7 @@ function isFormula(text: string): boolean {
   return first !== undefined && /^[=+\-@−]/u.test(String.fromCodePoint(first).normalize('NFKC'));
 }
 
-/** The cell of a document in a column: as it is shown, but whole, with numbers and times as programs read them. */
+/** The cell of a document in a column: the text shown, but not shortened; numbers and times as programs read them. */
 export function cellOf(document: object, column: Column, formatters: Formatters): string {
   const value = valueAt(document, column.path);
   if (value === null || value === undefined) return '';

@@ -1,5 +1,6 @@
 import { ActionIcon, Button, Modal, Progress } from '@mantine/core';
 import { useRef, useState } from 'react';
+import dialogStyles from '../../../parts/dialog.module.css';
 import { tell } from '../../../parts/toast.ts';
 import { useFormatters } from '../../../parts/use-texts.ts';
 import { useAsOf } from '../../../service/as-of.ts';
@@ -11,7 +12,7 @@ import styles from '../bulk/bulk.module.css';
 import { type ListState, requestOf } from '../view/use-list.ts';
 import { byteOrderMark, cellOf, csvRow, mostRows } from './csv.ts';
 
-/** Takes the documents that match away, as a file for spreadsheets. */
+/** Exports the matching documents as a file for spreadsheets. */
 export function ExportButton({ state, total }: { state: ListState; total: number | null }) {
   const { list, shared } = useWords();
   const [isOpen, setOpen] = useState(false);
@@ -48,7 +49,7 @@ function Export({ state, total, close }: ExportProps) {
   const shown = (count: number) => count.toLocaleString(language);
   const end = Math.min(total, mostRows);
   return (
-    <div className={styles.form}>
+    <div className={dialogStyles.body}>
       <p>{list.exportText(shown(total))}</p>
       {isRunning && (
         <>
@@ -61,7 +62,7 @@ function Export({ state, total, close }: ExportProps) {
       <p role="alert" className={styles.problem}>
         {problem}
       </p>
-      <div className={styles.buttons}>
+      <div className={dialogStyles.buttons}>
         <Button variant="default" onClick={isRunning ? stop : close}>
           {shared.cancel}
         </Button>
@@ -73,7 +74,7 @@ function Export({ state, total, close }: ExportProps) {
   );
 }
 
-/** Reads all documents, page by page, and gives them to the user as a file. */
+/** Reads all matching documents, page by page, and downloads them as a file. */
 function useExport(state: ListState, close: () => void) {
   const { list } = useWords();
   const language = useLanguage();
@@ -92,9 +93,8 @@ function useExport(state: ListState, close: () => void) {
     try {
       const query = { ...requestOf(state), ...(asOf === null ? {} : { asOf }), signal: control.signal };
       const lines = [byteOrderMark, csvRow(['id', ...state.columns.map(({ label }) => label)])];
-      for await (const document of client.collection(state.collection.slug).findAll(query as object)) {
-        const row = document as { id: string };
-        lines.push(csvRow([row.id, ...state.columns.map((column) => cellOf(row, column, formatters))]));
+      for await (const document of client.collection(state.collection.slug).findAll(query)) {
+        lines.push(csvRow([document.id, ...state.columns.map((column) => cellOf(document, column, formatters))]));
         const count = lines.length - 2;
         if (count % 500 === 0) setDone(count);
         if (count >= mostRows) break;

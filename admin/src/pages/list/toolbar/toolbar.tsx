@@ -33,7 +33,7 @@ export function Toolbar({ state, total, isPhone, picking }: Props) {
   );
 }
 
-/** Of typing, in milliseconds. A search that is overtaken by the next one is called off. */
+/** The pause in typing before a search, in milliseconds. The next search cancels the one before. */
 const pause = 80;
 
 /** The words that a list is searched for. The address changes after a pause in typing. */
@@ -45,7 +45,7 @@ function SearchBox({ state }: { state: ListState }) {
   const sent = useRef(q);
   const { change } = state;
   useShortcuts([{ keys: '/', run: () => input.current?.focus() }]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only what is typed is sent; what comes by the address is shown
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only typed words are sent; those of the address are shown
   useEffect(() => {
     if (text.trim() === sent.current) return;
     const timer = setTimeout(() => {
@@ -77,7 +77,7 @@ function SearchBox({ state }: { state: ListState }) {
   );
 }
 
-/** The order of cards, which have no heads to click on. */
+/** A select for the order of cards, which have no column heads to click on. */
 function SortSelect({ state }: { state: ListState }) {
   const { list } = useWords();
   const sortable = state.columns.filter(({ sort }) => sort !== null);

@@ -7,7 +7,7 @@ import { useFound } from './use-found.ts';
 
 type Props = { slug: string; label: string; value: string | null; onChange: (id: string | null) => void };
 
-/** Finds a document by its title: the service searches, by 20. */
+/** Picks a document by its title. The service searches, and gives 20 at most. */
 export function TargetPicker({ slug, label, value, onChange }: Props) {
   const { list } = useWords();
   const titles = useTitles(value === null ? [] : [{ relationTo: slug, id: value }]);
@@ -25,7 +25,7 @@ export function TargetPicker({ slug, label, value, onChange }: Props) {
       searchable
       clearable
       clearButtonProps={{ 'aria-label': list.empty }}
-      // The service has filtered them.
+      // The service has filtered the options.
       filter={({ options }) => options}
       data={data}
       value={value}
@@ -34,7 +34,7 @@ export function TargetPicker({ slug, label, value, onChange }: Props) {
       onSearchChange={setText}
       onDropdownOpen={() => setOpen(true)}
       nothingFoundMessage={isFetching ? undefined : list.nothingFound}
-      // In a portal it would lie outside of the panel, which a click there closes.
+      // In a portal the list would be outside the panel, which a click outside closes.
       comboboxProps={{ withinPortal: false }}
     />
   );

@@ -4,9 +4,7 @@ import { client } from '../../../service/client.ts';
 import { useModel } from '../../../service/model.tsx';
 import { keys, useRead } from '../../../service/queries.ts';
 
-type Found = { docs: { id: string }[] };
-
-/** How many documents a picker shows at once. */
+/** The most documents that a picker shows. */
 const mostFound = 20;
 
 /** The documents of a collection whose title holds a text, at most 20. */
@@ -15,10 +13,16 @@ export function useFound(slug: string, text: string, isEnabled: boolean) {
   const title = target ? titleField(target) : 'id';
   const canFilter = target !== undefined && (title === 'filename' || fieldAt(target.fields, title) !== undefined);
   const where = canFilter && text.trim() !== '' ? { where: { [title]: { like: text.trim() } } } : {};
-  const query = { ...where, select: [title], limit: mostFound, count: 'none', ...(canFilter ? { sort: title } : {}) };
+  const query = {
+    ...where,
+    select: [title],
+    limit: mostFound,
+    count: 'none' as const,
+    ...(canFilter ? { sort: title } : {}),
+  };
   const { data, isFetching } = useRead(
     keys.list(slug, query),
-    async (reading) => (await client.collection(slug).find({ ...query, ...reading } as never)) as Found,
+    (reading) => client.collection(slug).find({ ...query, ...reading }),
     { enabled: isEnabled && target?.access.read === true, keep: true },
   );
   const found = data?.docs.map((document) => ({

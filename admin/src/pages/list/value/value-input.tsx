@@ -8,14 +8,14 @@ import styles from './value-input.module.css';
 
 type Props = {
   field: DataField;
-  /** Of a filter; without one, the value is that of the field itself. */
+  /** The operator of a filter; without it, the input is for a value of the field itself. */
   operator?: string;
   label: string;
   value: unknown;
   onChange: (value: unknown) => void;
 };
 
-/** A simple input for a value of a field. An empty one is null. */
+/** A simple input for a value of a field. An empty input is null. */
 export function ValueInput({ field, operator, label, value, onChange }: Props) {
   const { shared, list } = useWords();
   const isText = (one: unknown): one is string => typeof one === 'string';

@@ -10,16 +10,16 @@ export type Column = {
   path: string;
   label: string;
   field: DataField;
-  /** The paths that are asked for, so that the answer has what the column shows and no more. */
+  /** The paths to select, so that the answer has what the column shows and no more. */
   select: string[];
-  /** The path that a list is sorted by; null where it cannot be sorted by this column. */
+  /** The path that a list is sorted by; null if it cannot be sorted by this column. */
   sort: string | null;
 };
 
-/** The names of the times that each document has, in the language of the user. */
+/** The labels of the times that each document has, in the language of the user. */
 type TimeNames = { createdAt: string; updatedAt: string };
 
-/** The fields of every document, and of every file. */
+/** The fields that every document has, with those that every file has. */
 function ownFields({ upload }: Pick<Collection, 'upload'>, names: TimeNames): DataField[] {
   const files: DataField[] = upload
     ? [
@@ -39,31 +39,31 @@ function ownFields({ upload }: Pick<Collection, 'upload'>, names: TimeNames): Da
 }
 
 /** A field and the dotted path of its value, with the labels of the objects around it before its own. */
-export type Place = { path: string; label: string; field: DataField };
+export type ReadableField = { path: string; label: string; field: DataField };
 
-/** The fields that the user may read, those inside of objects one by one. */
-export function placesOf(collection: Pick<Collection, 'fields' | 'upload'>, names: TimeNames): Place[] {
+/** The fields that the user may read; fields inside objects are listed one by one. */
+export function readableFields(collection: Pick<Collection, 'fields' | 'upload'>, names: TimeNames): ReadableField[] {
   const own = ownFields(collection, names).map((field) => ({ path: field.name, label: labelOf(field), field }));
   return [...within(collection.fields, '', ''), ...own];
 }
 
-function within(fields: readonly Field[], path: string, label: string): Place[] {
+function within(fields: readonly Field[], path: string, label: string): ReadableField[] {
   return dataFields(fields).flatMap((field) => {
     if (field.access?.read === false || field.admin?.hidden) return [];
-    const place = { path: path + field.name, label: label + labelOf(field), field };
-    if (field.type !== 'object') return [place];
-    return within(field.fields ?? [], `${place.path}.`, `${place.label} › `);
+    const entry = { path: path + field.name, label: label + labelOf(field), field };
+    if (field.type !== 'object') return [entry];
+    return within(field.fields ?? [], `${entry.path}.`, `${entry.label} › `);
   });
 }
 
 /** All columns that a list of this collection can have. */
 export function columnsOf(collection: Collection, model: Model, names: TimeNames): Column[] {
-  return placesOf(collection, names)
+  return readableFields(collection, names)
     .filter(({ field }) => field.type !== 'join')
-    .map((place) => ({ ...place, ...pathsOf(place, model) }));
+    .map((entry) => ({ ...entry, ...pathsOf(entry, model) }));
 }
 
-function pathsOf({ path, field }: Place, model: Model): { select: string[]; sort: string | null } {
+function pathsOf({ path, field }: ReadableField, model: Model): { select: string[]; sort: string | null } {
   const target = field.relationTo === undefined ? undefined : model.collections.get(field.relationTo);
   const sort = isSortable(field) ? path : null;
   if (target === undefined || !target.access.read) return { select: [path], sort };
@@ -79,7 +79,7 @@ function pathsOf({ path, field }: Place, model: Model): { select: string[]; sort
   };
 }
 
-/** How much the values of a type say in a cell: the less, the more. Others stand there only where they are wanted. */
+/** The ranks of field types for default columns, the lowest first. Other types are never default columns. */
 const weights: Partial<Record<FieldType, number>> = {
   select: 0,
   radio: 0,
@@ -96,8 +96,8 @@ const weights: Partial<Record<FieldType, number>> = {
 const mostDefault = 4;
 
 /**
- * The columns of a list before any are chosen: those of the configuration, else the title, what says most, and the last
- * change.
+ * The columns of a list before the user chooses: those of the configuration, else the title, the columns of the best
+ * rank, and the last change.
  */
 export function defaultColumns(collection: Collection, all: readonly Column[]): Column[] {
   const { defaultColumns: configured } = collection.hints;
@@ -120,7 +120,7 @@ function isTelling({ path, field }: Column): boolean {
   return weights[field.type] !== undefined && !field.hasMany && !isOwn && !path.includes('.');
 }
 
-/** The columns with these paths, in this order; paths that lead nowhere are left out. */
+/** The columns with these paths, in this order; paths without a column are left out. */
 export function named(all: readonly Column[], paths: readonly string[]): Column[] {
   const byPath = new Map(all.map((column) => [column.path, column]));
   return [...new Set(paths)].map((path) => byPath.get(path)).filter((column) => column !== undefined);
@@ -132,7 +132,7 @@ export function selectOf(columns: readonly Column[], collection: Collection): st
   return [...new Set([...columns.flatMap(({ select }) => select), title])].filter((path) => path !== 'id');
 }
 
-/** The state of the sort on a column: the first key alone is shown. */
+/** The state of the sort on a column: only the first key of the sort is shown. */
 export function sortOf(sort: string | null, column: Column): 'ascending' | 'descending' | 'none' {
   const [first = ''] = (sort ?? '').split(',');
   const isThis = column.sort !== null && [column.sort, column.path].includes(first.replace(/^-/, ''));
@@ -140,7 +140,7 @@ export function sortOf(sort: string | null, column: Column): 'ascending' | 'desc
   return first.startsWith('-') ? 'descending' : 'ascending';
 }
 
-/** The sort after a click on the head of a column: up, then down, then as it was without a choice. */
+/** The sort after a click on the head of a column: ascending, then descending, then the default. */
 export function nextSort(sort: string | null, column: Column): string | null {
   const state = sortOf(sort, column);
   if (state === 'none') return column.sort;

@@ -14,22 +14,22 @@ import { type Filter, filterOf, whereOf } from '../filter/filter.ts';
 import { type Column, columnsOf, defaultColumns, named, selectOf } from './columns.ts';
 import { type Change, changeView, queryOf, readView, type View, withQuery } from './view.ts';
 
-/** A row: a document with what was selected of it. */
+/** A row: a document with the selected members. */
 export type Row = { id: string; [field: string]: unknown };
 
 type ChangeOptions = { replace?: boolean };
 
-/** The state of a list, which is that of its address, and the functions that change it. */
+/** The state of a list, read from the address, and the functions that change it. */
 export type ListState = {
   collection: Collection;
   view: View;
   filter: Filter;
-  /** All columns that there can be, and those that are shown. */
+  /** All columns that the list can have, and those that are shown. */
   all: Column[];
   columns: Column[];
   limit: number;
   sort: string | null;
-  /** False as of then: only the documents of today are searched. */
+  /** False at a moment of the past: only the documents of today can be searched. */
   isSearchable: boolean;
   query: string;
   change: (change: Change, options?: ChangeOptions) => void;
@@ -59,7 +59,7 @@ export function useListState(collection: Collection): ListState {
     all,
     columns: chosen.length > 0 ? chosen : defaultColumns(collection, all),
     limit: view.limit ?? collection.hints.pageSize ?? usualLimit,
-    // The best first, where words are searched for.
+    // A search gives the best match first.
     sort: view.sort ?? (q === '' ? (collection.hints.defaultSort ?? null) : null),
     isSearchable: asOf === null,
     query: queryOf(search),
@@ -68,7 +68,7 @@ export function useListState(collection: Collection): ListState {
   };
 }
 
-/** The query of a list without its page, for whatever reads all of it. */
+/** The query of a list without its page, for callers that read the whole list. */
 export function requestOf({ view, filter, sort, columns, collection, isSearchable }: ListState) {
   const where = whereOf(filter);
   return {
@@ -79,7 +79,7 @@ export function requestOf({ view, filter, sort, columns, collection, isSearchabl
   };
 }
 
-/** Reads the rows of a page; those of the page before stay until they come. */
+/** Reads the rows of a page; the rows of the previous page are shown until they come. */
 export function useRows(state: ListState) {
   const { slug } = state.collection;
   const query = { ...requestOf(state), limit: state.limit, page: state.view.page };
@@ -91,8 +91,8 @@ export function useRows(state: ListState) {
 }
 
 /**
- * Keeps what a list shows for as long as the tab is open, so that coming back by any way finds it again. A list that
- * was not open yet begins with the view that the user has set.
+ * Keeps the view of a list for as long as the tab is open, so that every way back leads to the same view. A list that
+ * is opened for the first time begins with the user's default view.
  */
 export function useKeptView({ collection: { slug } }: ListState): void {
   const [search, setSearch] = useSearchParams();
@@ -100,7 +100,7 @@ export function useKeptView({ collection: { slug } }: ListState): void {
   const { data: preferences } = usePreferences();
   const isPlain = queryOf(search, { page: true }) === '';
   const isKnown = sessionStorage.getItem(name) !== null;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only as the list opens; later, an empty address is a choice
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only as the list opens; later, no parameters is a choice
   useEffect(() => {
     const kept = sessionStorage.getItem(name);
     if (isPlain && kept) setSearch((now) => withQuery(now, kept), { replace: true });

@@ -5,7 +5,7 @@ import type { Row } from './use-list.ts';
 
 const mostLetters = 160;
 
-/** The function that gives the words that a row is called by; people do not know ids. */
+/** A function that gives the title of a row; an id would say nothing to the user. */
 export function useRowTitle(collection: Collection): (row: Row) => string {
   const { list } = useWords();
   return (row) => {

@@ -1,7 +1,7 @@
-import { readWhere, type Where, type Written } from '../filter/filter.ts';
+import { type AddressFilter, readWhere, type Where } from '../filter/filter.ts';
 
-/** The state of a list, as its address says it. Null: not chosen. */
-export type View = Written & {
+/** The state of a list, as its address has it. Null: not chosen. */
+export type View = AddressFilter & {
   q: string;
   sort: string | null;
   page: number;
@@ -14,7 +14,7 @@ const parameters = ['q', 'f', 'sort', 'page', 'limit', 'cols'] as const;
 /** The numbers of rows that a page may have. */
 export const pageSizes = [10, 20, 50, 100];
 
-/** Reads the address of a list. A page or limit that cannot be is ignored. */
+/** Reads the address of a list. An invalid page or limit is ignored. */
 export function readView(search: URLSearchParams): View {
   return {
     q: search.get('q') ?? '',
@@ -31,7 +31,7 @@ function numberOf(text: string | null, most: number): number | null {
   return Number.isInteger(value) && value >= 1 && value <= most ? value : null;
 }
 
-/** Changes of a view; what is a change of the documents that match goes back to the first page. */
+/** Changes of a view. A change of the matching documents goes back to the first page. */
 export type Change = Partial<Omit<View, 'broken'>>;
 
 /** Writes a change into the parameters of an address, and leaves all others as they are. */
@@ -56,7 +56,7 @@ export function textOf(where: Where | null): string {
   return where === null ? '' : JSON.stringify(where);
 }
 
-/** The part of an address that is a view, without the page: what a saved view keeps. */
+/** The part of an address that a saved view keeps: the view, without the page. */
 export function queryOf(search: URLSearchParams, { page = false } = {}): string {
   const kept = new URLSearchParams();
   for (const name of parameters) {
@@ -66,7 +66,7 @@ export function queryOf(search: URLSearchParams, { page = false } = {}): string 
   return kept.toString();
 }
 
-/** Puts another view into an address, in the place of the one that is there. */
+/** Replaces the view in an address. */
 export function withQuery(search: URLSearchParams, query: string): URLSearchParams {
   const next = new URLSearchParams(search);
   for (const name of parameters) next.delete(name);

@@ -15,7 +15,7 @@ type Props = {
   onDeleted: (ids: string[]) => void;
 };
 
-/** Asks before files are deleted. They go one after the other: files are no part of the calls about many documents. */
+/** Asks before files are deleted. They are deleted one after the other, because bulk calls do not take files. */
 export function Deletion({ collection, ids, onClose, onDeleted }: Props) {
   const { media } = useWords();
   const [asked] = useState(ids);
@@ -63,7 +63,7 @@ export function Deletion({ collection, ids, onClose, onDeleted }: Props) {
   );
 }
 
-/** Of one file how many places point at it, of several at how many of them something points. */
+/** For one file, the number of places that point at it; for several, the number of files that are pointed at. */
 function useUsed(slug: string, ids: readonly string[], isThere: boolean): number | undefined {
   const read = async (reading: Reading) => {
     const files = client.collection(slug);

@@ -24,7 +24,7 @@ import { UsedBy } from './file-used-by.tsx';
 
 type Props = { collection: Collection; id: string; onClose: () => void };
 
-/** All about a file, beside the others. */
+/** The details of a file, in a drawer beside the library. */
 export function FileDrawer({ collection, id, onClose }: Props) {
   const dialog = useDialog(onClose);
   const { media, inputs } = useWords();
@@ -108,7 +108,7 @@ function Details({ collection, file, onClose }: DetailsProps) {
   );
 }
 
-/** The file itself, where the browser can show it. */
+/** The file itself, if the browser can show it. */
 function Preview({ file }: { file: FileDocument }) {
   const kind = kindOf(file.mimeType);
   const address = client.mediaUrl(file);

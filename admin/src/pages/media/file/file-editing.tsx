@@ -11,7 +11,7 @@ import { SavedTexts } from './texts.tsx';
 
 type Props = { collection: Collection; file: FileDocument };
 
-/** The texts of a file: the alternative text, and what else is a line. The other fields are in its form. */
+/** The texts of a file: the alternative text and other fields of one line. The other fields are in its form. */
 export function FileTexts({ collection, file }: Props) {
   const { inputs } = useWords();
   const fields = dataFields(collection.fields).filter(({ type, access, admin }) => {
@@ -25,7 +25,7 @@ export function FileTexts({ collection, file }: Props) {
   );
 }
 
-/** Puts another file in the place of this one: what points at it shows the new one. */
+/** Replaces a file: the documents that point at it then show the new one. */
 export function Replacement({ collection, file }: Props) {
   const { media, inputs } = useWords();
   const { queue, ...sending } = useQueue(collection, { replaced: file.id, onSent: () => tell(inputs.saved) });

@@ -9,7 +9,7 @@ import styles from '../media.module.css';
 
 const most = 5;
 
-/** The first of what points at a file. */
+/** The first places that point at a file. */
 export function UsedBy({ collection, id }: { collection: Collection; id: string }) {
   const { media } = useWords();
   const { data, error } = useRead(['references', collection.slug, id, most], (reading) =>

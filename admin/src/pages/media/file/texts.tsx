@@ -15,12 +15,12 @@ type Props = {
   problems: Record<string, string>;
   submit: string;
   isBusy?: boolean;
-  /** Whether a write needs a reason; it stands among the texts as `reasonName`. */
+  /** Whether a write needs a reason; the reason is among the texts as `reasonName`. */
   needsReason: boolean;
   onSubmit: (data: Record<string, string>) => void;
 };
 
-/** The texts beside a file. It is no form of its own, for it may stand inside of one. */
+/** The texts beside a file. They are not in a form element, because they may be inside another form. */
 export function Texts({ fields, values, problems, submit, isBusy = false, needsReason, onSubmit }: Props) {
   const { shared, media, form } = useWords();
   const id = useId();
@@ -39,7 +39,7 @@ export function Texts({ fields, values, problems, submit, isBusy = false, needsR
     const needed = [...fields.filter(isNeeded).map(({ name }) => name), ...(needsReason ? [reasonName] : [])];
     const empty = needed.filter((name) => typed[name]?.trim() === '');
     setMissing(empty);
-    // A file is not sent in vain.
+    // Without a required text the service would refuse the file.
     if (empty[0] !== undefined) return document.getElementById(`${id}-${empty[0]}`)?.focus();
     onSubmit(Object.fromEntries(Object.entries(typed).filter(([name, text]) => text !== '' || values[name])));
   };
@@ -86,7 +86,7 @@ type SavedProps = {
   onSaved: (file: FileDocument) => void;
 };
 
-/** The texts of a file that is there, saved by themselves. */
+/** The texts of an existing file, with a Save button of their own. */
 export function SavedTexts({ collection, file, fields, onSaved }: SavedProps) {
   const { inputs } = useWords();
   const { isBusy, problem, problems, save } = useSaving();

@@ -9,12 +9,12 @@ type Props = {
   files: readonly FileDocument[];
   isOld: boolean;
   selected: readonly string[];
-  /** Absent where nothing can be done with several. */
+  /** Absent if nothing can be done with a selection. */
   onSelect: ((ids: string[]) => void) | undefined;
   onOpen: (id: string) => void;
 };
 
-/** Files as pictures. */
+/** A grid of files with their pictures. */
 export function Grid({ files, isOld, selected, onSelect, onOpen }: Props) {
   const { media } = useWords();
   const language = useLanguage();

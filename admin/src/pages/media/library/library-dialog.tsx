@@ -22,7 +22,7 @@ type Props = {
   onChoose: (file: FileDocument) => void;
 };
 
-/** The files of a collection, to choose one of them. */
+/** A dialog to choose a file of a collection. */
 export function LibraryDialog({ collection, without, kind, onClose, onChoose }: Props) {
   const dialog = useDialog(onClose);
   const { media } = useWords();

@@ -3,7 +3,7 @@ import type { Collection } from '../../../schema/model.ts';
 import { titleField } from '../../../schema/titles.ts';
 import { askedFields, shownMembers } from '../files.ts';
 
-/** The members that are read of a document to show it: its title, where the user may read that, and what a file is. */
+/** The members of a document that are read to show it: its title, if the user may read it, and those of a file. */
 export function membersOf(collection: Collection): string[] {
   const title = titleField(collection);
   const [first] = title.split('.', 1);

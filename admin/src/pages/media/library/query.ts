@@ -2,10 +2,10 @@ import { dataFields } from '../../../schema/fields.ts';
 import type { Collection } from '../../../schema/model.ts';
 import { titleField } from '../../../schema/titles.ts';
 
-/** How the library is looked at; all of it stands in the address. */
+/** The view of the library. All of it is in the address. */
 export type View = { q: string; type: TypeFilter; sort: Sort; page: number };
 
-/** Kinds of files, by how their types begin. */
+/** The kinds of files, by the beginnings of their types. */
 const types = { image: ['image/'], video: ['video/'], audio: ['audio/'], text: ['text/', 'application/pdf'] } as const;
 
 /** The kind of files that the library shows; empty for all. */
@@ -16,16 +16,16 @@ const sorts = { newest: '-createdAt', oldest: 'createdAt', name: 'filename', siz
 /** An order of the library. */
 export type Sort = keyof typeof sorts;
 
-/** The kinds of files, as the library offers them. */
+/** The kinds of files that the library offers, in order. */
 export const typeFilters: TypeFilter[] = ['', 'image', 'video', 'audio', 'text'];
 
-/** The orders, as the library offers them. */
+/** The orders that the library offers. */
 export const sortNames = Object.keys(sorts) as Sort[];
 
-/** How many files a page has. */
+/** The number of files on a page. */
 const perPage = 24;
 
-/** Reads an address; what it does not know there is left out. */
+/** Reads an address; unknown values are ignored. */
 export function viewOf(search: URLSearchParams): View {
   const [type, sort, page] = [search.get('type') ?? '', search.get('sort') ?? '', Number(search.get('page') ?? 1)];
   return {
@@ -36,7 +36,7 @@ export function viewOf(search: URLSearchParams): View {
   };
 }
 
-/** Writes a change of the view into an address; any but of the page begins at the first page again. */
+/** Writes a change of the view into an address; a change other than of the page goes back to the first page. */
 export function writeView(search: URLSearchParams, change: Partial<View>): URLSearchParams {
   const next = new URLSearchParams(search);
   if (!('page' in change)) next.delete('page');
@@ -48,7 +48,7 @@ export function writeView(search: URLSearchParams, change: Partial<View>): URLSe
   return next;
 }
 
-/** The texts of a file that a search looks into: its name, its title and its alternative text. */
+/** The fields of a file that a search looks into: its name, its title and its alternative text. */
 function searched(collection: Pick<Collection, 'fields' | 'hints' | 'upload'>): string[] {
   const names = ['alt', titleField(collection)];
   const texts = dataFields(collection.fields).filter(
@@ -57,7 +57,7 @@ function searched(collection: Pick<Collection, 'fields' | 'hints' | 'upload'>): 
   return ['filename', ...texts.map(({ name }) => name)];
 }
 
-/** The parameters of a list for a view. The search is a filter, for it holds in the past too. */
+/** The parameters of a list for a view. The search is a filter, because a filter works in the past too. */
 export function listOf(collection: Pick<Collection, 'fields' | 'hints' | 'upload'>, { q, type, sort, page }: View) {
   const words = q.trim();
   type Conditions = { or: { [field: string]: { like: string } }[] };

@@ -5,7 +5,7 @@ import type { FileDocument } from '../files.ts';
 import { membersOf } from './members.ts';
 import { listOf, type View } from './query.ts';
 
-/** A page of the files of a collection. */
+/** Reads a page of the files of a collection. */
 export function useLibrary(collection: Collection, view: View) {
   const query = { ...listOf(collection, view), select: membersOf(collection) };
   return useRead(

@@ -7,7 +7,7 @@ type Props = {
   onFiles: (files: File[]) => void;
 };
 
-/** A place where files can be dropped. A file that falls beside it does not take the place of the page. */
+/** An area for dropping files. A file that is dropped beside it does not replace the page. */
 export function Drop({ children, className, isOff = false, onFiles }: Props) {
   const [isOver, setOver] = useState(false);
   const depth = useRef(0);
@@ -22,7 +22,7 @@ export function Drop({ children, className, isOff = false, onFiles }: Props) {
     setOver(depth.current > 0);
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: what can be dropped can be chosen by a button as well
+    // biome-ignore lint/a11y/noStaticElementInteractions: a button chooses the same files as a drop
     <div
       className={className}
       onDragEnter={hear(() => step(1))}
@@ -41,7 +41,7 @@ export function Drop({ children, className, isOff = false, onFiles }: Props) {
   );
 }
 
-/** While there are places for files, the browser does not open one that falls elsewhere. */
+/** While the page has areas for files, keeps the browser from opening a file that is dropped elsewhere. */
 function keepPage(): () => void {
   const refuse = (event: globalThis.DragEvent) => {
     if (!event.dataTransfer?.types.includes('Files') || event.defaultPrevented) return;
@@ -56,7 +56,7 @@ function keepPage(): () => void {
   };
 }
 
-/** The files of a drop; folders are left out, for they cannot be sent. */
+/** The files of a drop, without folders, which cannot be sent. */
 function filesOf(transfer: Pick<DataTransfer, 'items' | 'files'>): File[] {
   const items = [...transfer.items].filter((item) => item.kind === 'file');
   if (items.length === 0) return [...transfer.files];

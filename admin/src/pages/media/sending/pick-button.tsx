@@ -13,7 +13,7 @@ type Props = Omit<ButtonProps, 'onClick'> & {
   onFiles: (files: File[]) => void;
 };
 
-/** A button that opens the dialog of the system for files. */
+/** A button that opens the system's file dialog. */
 export function PickButton({
   accept,
   isMany = false,
@@ -47,7 +47,7 @@ export function PickButton({
         aria-label={label}
         onChange={(event) => {
           onFiles([...(event.currentTarget.files ?? [])]);
-          // The same file may be chosen again.
+          // So that the same file can be chosen again.
           event.currentTarget.value = '';
         }}
       />

@@ -1,7 +1,7 @@
 /**
  * A file on its way to the service.
- * - `asked`: it waits for texts without which it would be refused
- * - `waiting`: for those before it
+ * - `asked`: it waits for required texts
+ * - `waiting`: it waits for the files before it
  * - `sent`: the answer has come
  */
 export type Sending<Item, Answer> = {
@@ -9,17 +9,17 @@ export type Sending<Item, Answer> = {
   item: Item;
   data: Record<string, string>;
   state: 'asked' | 'waiting' | 'sending' | 'failed' | 'sent';
-  /** Between 0 and 1. */
+  /** The share that is sent, from 0 to 1. */
   share: number;
   problem: string | null;
-  /** It was not sent at all, and another attempt would not help. */
+  /** True if it was not sent at all, and another attempt would not help. */
   isRefused: boolean;
-  /** Problems of the texts beside it, by the name of the field. */
+  /** The problems of its texts, by the name of the field. */
   problems: Record<string, string>;
   answer: Answer | null;
 };
 
-/** A change of a file on its way. */
+/** A change of the queue. */
 export type Change<Item, Answer> =
   | { type: 'add'; items: { key: number; item: Item; isAsked: boolean; problem: string | null }[] }
   | { type: 'start' | 'remove' | 'clear'; key: number }
@@ -30,7 +30,7 @@ export type Change<Item, Answer> =
 
 type Queue<Item, Answer> = readonly Sending<Item, Answer>[];
 
-/** The queue after a change. A file that is not there any more was cancelled: nothing changes. */
+/** The queue after a change. A change of a file that was cancelled meanwhile is ignored. */
 export function changed<Item, Answer>(queue: Queue<Item, Answer>, change: Change<Item, Answer>): Queue<Item, Answer> {
   const edit = (key: number, members: Partial<Sending<Item, Answer>>) =>
     queue.map((one) => (one.key === key ? { ...one, ...members } : one));
@@ -65,7 +65,7 @@ function newSending<Item, Answer>(added: {
   return { key, item, data: {}, state, share: 0, problem, isRefused: problem !== null, problems: {}, answer: null };
 }
 
-/** Those that begin now, so that no more than `most` are on their way at once. */
+/** The files to start now, so that at most `most` are being sent at once. */
 export function nextOf<Item, Answer>(queue: Queue<Item, Answer>, most = 3): Sending<Item, Answer>[] {
   const busy = queue.filter(({ state }) => state === 'sending').length;
   return queue.filter(({ state }) => state === 'waiting').slice(0, Math.max(0, most - busy));

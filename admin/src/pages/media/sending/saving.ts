@@ -7,7 +7,7 @@ type Problems = { problem: string | null; problems: Record<string, string> };
 const none: Problems = { problem: null, problems: {} };
 
 /**
- * Runs a write, one at a time, and keeps what the service said against it: of fields by their names, else in one
+ * Runs one write at a time, and keeps the errors of the service: those about fields by the name of the field, else one
  * sentence.
  */
 export function useSaving() {
@@ -25,7 +25,7 @@ export function useSaving() {
   return { ...state, save };
 }
 
-/** Sentences of an error about fields, and where it says nothing of them, its sentence. */
+/** The messages of an error about fields; if it has none, its own message. */
 export function problemsOf(error: unknown): Problems {
   const errors = error instanceof ApiError ? error.errors : [];
   const problems = Object.fromEntries(errors.map(({ field, message }) => [field, message]));

@@ -14,11 +14,11 @@ type Props = {
   collection: Collection;
   retry: (key: number, data: Record<string, string>) => void;
   remove: (key: number) => void;
-  /** Another file for a document that is there, whose texts stay. */
+  /** True for a new file of an existing document, whose texts stay. */
   isReplacement?: boolean;
 };
 
-/** A file on its way: how far it is, what it needs, or what was wrong with it. */
+/** A file on its way: its progress, the texts it needs, or its error. */
 export function SendingRow({ sending, collection, retry, remove, isReplacement = false }: Props) {
   const { media } = useWords();
   const language = useLanguage();

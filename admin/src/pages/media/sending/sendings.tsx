@@ -15,7 +15,7 @@ type Props = {
   clear: () => void;
 };
 
-/** The files on their way, and those that have come. */
+/** The files on their way, and those that have arrived. */
 export function Sendings({ queue, clear, ...rest }: Props) {
   const { media } = useWords();
   if (queue.length === 0) return null;

@@ -8,7 +8,7 @@ import { askedFields, type FileDocument, isNeeded, isTooLarge, withoutReason, wr
 import { type Change, changed, nextOf, type Sending } from './queue.ts';
 import { problemsOf } from './saving.ts';
 
-/** A file on its way, and the document that it became. */
+/** A file on its way, and the document made of it. */
 export type FileSending = Sending<File, FileDocument>;
 
 type Options = {
@@ -21,7 +21,7 @@ type Queue = readonly FileSending[];
 
 let lastKey = 0;
 
-/** Sends files to a collection, some at once, each with its own progress and its own error. */
+/** Sends files to a collection, several at once, each with its own progress and error. */
 export function useQueue(collection: Collection, { replaced, onSent }: Options = {}) {
   const [queue, change] = useReducer(changed<File, FileDocument> as (queue: Queue, change: AnyChange) => Queue, []);
   const refusalOf = useRefusal(collection);
@@ -62,7 +62,7 @@ export function useQueue(collection: Collection, { replaced, onSent }: Options =
   useEffect(() => {
     for (const one of nextOf(queue)) void send(one);
   }, [queue, send]);
-  // A file that is on its way when the page is left has no place to show its end.
+  // After the page is left, nothing can show how an upload ended.
   useEffect(() => {
     const all = aborts.current;
     return () => {
@@ -80,9 +80,9 @@ export function useQueue(collection: Collection, { replaced, onSent }: Options =
       );
       change({ type: 'add', items });
     },
-    /** Sends a file again, or one that waits for its texts. */
+    /** Sends a file again, or for the first time with its texts. */
     retry: (key: number, data: Record<string, string>) => change({ type: 'send', key, data }),
-    /** Takes a file out of the queue, and stops it where it is on its way. */
+    /** Removes a file from the queue, and aborts its upload. */
     remove: (key: number) => {
       aborts.current.get(key)?.abort();
       change({ type: 'remove', key });
@@ -95,7 +95,7 @@ type AnyChange = Change<File, FileDocument>;
 
 const headBytes = 16;
 
-/** Why a file is not sent at all: it would be sent in vain. */
+/** A function that gives the reason not to send a file that the service would refuse; null if there is no reason. */
 function useRefusal({ upload }: Collection): (file: File) => Promise<string | null> {
   const { media } = useWords();
   const language = useLanguage();

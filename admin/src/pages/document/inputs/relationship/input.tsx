@@ -17,10 +17,10 @@ import { idsOf, withId, withoutId } from './order.ts';
 import { TargetSearch } from './search.tsx';
 import { type Target, useTargets } from './targets.ts';
 
-/** Points at documents of another collection, which are searched by their titles. */
+/** The input of a relationship: documents of another collection are searched by their titles. */
 export function RelationshipInput(props: InputProps) {
   const collection = useCollection(props.field.relationTo ?? '');
-  // Of a collection that the user knows nothing of there are only ids.
+  // If the user may not see the collection, only ids can be shown.
   if (collection === undefined) return <p className={styles.ids}>{idsOf(props.defaultValue).join(', ')}</p>;
   return <Targets {...props} collection={collection} />;
 }
@@ -47,7 +47,7 @@ function Targets(props: InputProps & { collection: Collection }) {
     setTitle(null);
     focusOn(props.id);
   };
-  const shownOf = (id: string): Shown => {
+  const shownOf = (id: string): ShownDocument => {
     const target = [...picked, ...(read.data ?? [])].find((one) => one.id === id);
     if (target !== undefined) return { id, title: titleOf(collection, target), state: 'known' };
     if (read.error !== null) return { id, title: id, state: 'known' };
@@ -101,32 +101,32 @@ function Targets(props: InputProps & { collection: Collection }) {
   );
 }
 
-/** Gives the focus to a control when what had it is gone. */
+/** Gives the focus to a control after the element with the focus is gone. */
 function focusOn(id: string): void {
   setTimeout(() => document.getElementById(id)?.focus());
 }
 
-/** A document of the field: without a title while that is read, with its id for one where there is no such document. */
-type Shown = { id: string; title: string; state: 'known' | 'awaited' | 'gone' };
+/** A document of the field. While it is read, its title is empty; if there is no such document, the title is its id. */
+type ShownDocument = { id: string; title: string; state: 'known' | 'awaited' | 'gone' };
 
-/** The words of a search as the title of a new document, where that is a text of its own. */
+/** The words of a search as the title of a new document, if the title field can take them. */
 function prefillOf(collection: Collection, title: string): Record<string, unknown> {
   const name = titleField(collection);
   const field = dataFields(collection.fields).find((one) => one.name === name);
   return field?.type === 'text' && title !== '' ? { [name]: title } : {};
 }
 
-/** Accounts are invited, and files are uploaded. */
+/** Whether a form can create a document: accounts are invited instead, and files uploaded. */
 function canCreate({ access, upload, isAuth }: Collection): boolean {
   return access.create && !upload && !isAuth;
 }
 
 type OneProps = Omit<Parameters<typeof TargetSearch>[0], 'shown' | 'isAwaited' | 'without' | 'actions'> & {
-  shown: Shown | undefined;
+  shown: ShownDocument | undefined;
   onClear: () => void;
 };
 
-/** The one document of a field: its title stands in the box in which another is searched. */
+/** The one document of a field: its title is in the box in which another document is searched. */
 function One({ shown, onClear, ...search }: OneProps) {
   const { inputs } = useWords();
   const { collection, isDisabled } = search;
@@ -155,8 +155,8 @@ function One({ shown, onClear, ...search }: OneProps) {
   );
 }
 
-/** A document in a list, by its title. */
-function Title({ collection, id, title, state }: Shown & { collection: Collection }) {
+/** The title of a document in a list. */
+function Title({ collection, id, title, state }: ShownDocument & { collection: Collection }) {
   const { inputs } = useWords();
   return (
     <span className={state === 'gone' ? `${styles.title} ${styles.below}` : styles.title}>
@@ -190,7 +190,7 @@ type CreateProps = {
   onCreated: (document: { id: string }) => void;
 };
 
-/** A new document in a drawer over the form. Its own form is sent, and the one below it is not. */
+/** A new document in a drawer over the form. Submitting its form does not submit the form below. */
 function Create({ onCreated, ...rest }: CreateProps) {
   const { CreateDrawer } = useFormPlace();
   const created = (document: { id: string }) => {
@@ -198,7 +198,7 @@ function Create({ onCreated, ...rest }: CreateProps) {
     onCreated(document);
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: events of React go the way of its tree, out of the drawer
+    // biome-ignore lint/a11y/noStaticElementInteractions: events bubble along the tree of React, out of the drawer
     <div onSubmit={(event) => event.stopPropagation()} onKeyDown={(event) => event.stopPropagation()}>
       <CreateDrawer {...rest} onCreated={created} />
     </div>

@@ -6,11 +6,11 @@ import { useWords } from '../../../../words/index.ts';
 import styles from './input.module.css';
 import { moved } from './order.ts';
 
-/** An item of a list that can be put into order. */
+/** An item of a list that the user can reorder. */
 type Item = { id: string; title: string; content: ReactNode };
 
 type Props = {
-  /** Where the list is in the document. */
+  /** The path of the list in the document. */
   path: string;
   items: Item[];
   isDisabled: boolean;
@@ -18,7 +18,7 @@ type Props = {
   onRemove: (id: string) => void;
 };
 
-/** Items one below the other, whose order is set by dragging or by buttons. */
+/** A list of items that the user reorders by dragging or with buttons. */
 export function OrderedList({ path, items, isDisabled, onOrder, onRemove }: Props) {
   const { inputs } = useWords();
   const [dragged, setDragged] = useState<string | null>(null);
@@ -69,13 +69,13 @@ export function OrderedList({ path, items, isDisabled, onOrder, onRemove }: Prop
   );
 }
 
-/** The place of a title or name that is read: quiet, and for a moment empty. */
+/** The placeholder of a title or name that is being read: quiet, and for a moment empty. */
 export function Awaited() {
   const { shared } = useWords();
   return <span className={styles.awaited} role="img" aria-label={shared.loading} data-awaited="" />;
 }
 
-/** The handle that an item is dragged by; the buttons beside it do the same, so it says nothing. */
+/** The handle for dragging an item, hidden from screen readers: the buttons beside it do the same. */
 function Handle({ id, setDragged }: { id: string; setDragged: (id: string | null) => void }) {
   const begin = (event: DragEvent<HTMLSpanElement>) => {
     event.dataTransfer.effectAllowed = 'move';

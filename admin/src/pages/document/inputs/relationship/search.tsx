@@ -14,9 +14,9 @@ const createOption = '+';
 type Props = {
   collection: Collection;
   id: string;
-  /** The text of the box while nothing is searched: the title of the one document that is chosen. */
+  /** The text of the box before a search: the title of the chosen document. */
   shown: string;
-  /** That title is on its way. */
+  /** True while the title in `shown` is being read. */
   isAwaited?: boolean;
   /** Ids that are not offered. */
   without: readonly string[];
@@ -26,13 +26,13 @@ type Props = {
   /** Buttons at the end of the box. */
   actions?: ReactNode;
   onChoose: (target: Target) => void;
-  /** Called where the text of the box was deleted; absent where there is nothing to clear. */
+  /** Called when the user deletes the text of the box; absent if there is nothing to clear. */
   onClear?: (() => void) | undefined;
-  /** Called to make a new document by what was searched for; absent where the user may not. */
+  /** Called to create a document named by the words of the search; absent if the user may not. */
   onCreate?: ((title: string) => void) | undefined;
 };
 
-/** A box in which documents of a collection are searched at the service (the combobox pattern of ARIA). */
+/** A box that searches documents of a collection at the service (the combobox pattern of ARIA). */
 export function TargetSearch(props: Props) {
   const { collection, shown, onCreate } = props;
   const { inputs } = useWords();
@@ -82,7 +82,7 @@ export function TargetSearch(props: Props) {
   );
 }
 
-/** The words that are typed, what the service finds for them, and the keys of the box. */
+/** The words that are typed, the documents that the service finds, and the keys of the box. */
 function useSearch({ collection, without, onChoose, onClear, onCreate }: Props) {
   const [typed, setTyped] = useState<string | null>(null);
   const [words] = useDebouncedValue((typed ?? '').trim(), 200);
@@ -90,7 +90,7 @@ function useSearch({ collection, without, onChoose, onClear, onCreate }: Props) 
   const answer = useFound(collection, words, combobox.dropdownOpened);
   const { data } = answer;
   const found = (data?.docs ?? []).filter(({ id }) => !without.includes(id));
-  // Enter takes nothing that was found for other words.
+  // Enter must not take a document that was found for other words.
   const isFresh = (typed ?? '').trim() === words && !answer.isPlaceholderData;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the first of each answer is
   useEffect(() => {
@@ -118,7 +118,7 @@ function useSearch({ collection, without, onChoose, onClear, onCreate }: Props) 
   }
 
   function press(event: KeyboardEvent): void {
-    // A form is not sent by the key that chooses.
+    // The key that chooses does not submit the form.
     if (event.key === 'Enter') event.preventDefault();
     if (event.key !== 'Escape' || !combobox.dropdownOpened) return;
     event.stopPropagation();
@@ -128,7 +128,7 @@ function useSearch({ collection, without, onChoose, onClear, onCreate }: Props) 
   return { combobox, typed, found, answer, type, leave, submit, press };
 }
 
-/** Below the options: that nothing was found, that there is more, or why it could not be searched. */
+/** Says below the options that nothing was found, that there is more, or why the search failed. */
 function Remarks({ answer: { data, error }, isEmpty }: { answer: ReturnType<typeof useFound>; isEmpty: boolean }) {
   const { inputs } = useWords();
   return (
@@ -144,7 +144,7 @@ function Remarks({ answer: { data, error }, isEmpty }: { answer: ReturnType<type
   );
 }
 
-/** The last of the options: a new document, by the words that were typed. */
+/** The last option: a new document, named by the words that were typed. */
 function CreateOption({ collection, title }: { collection: Collection; title: string }) {
   const { inputs } = useWords();
   return (

@@ -4,13 +4,13 @@ import { type Reading, useRead } from '../../../../service/queries.ts';
 import { membersOf } from '../../../media/library/members.ts';
 import { partsOf } from './order.ts';
 
-/** A document that a field may point at, with what it is shown by. */
+/** A document that a field may point at, with the members that are shown. */
 export type Target = { id: string; [member: string]: unknown };
 
-/** How many a search gives. */
+/** The most documents that a search gives. */
 const mostFound = 20;
 
-/** The documents of these ids that there are; undefined until they are known. */
+/** The documents with these ids, as far as they exist; undefined until they are read. */
 export function useTargets(collection: Collection, ids: readonly string[]) {
   const { slug } = collection;
   const select = membersOf(collection);
@@ -26,15 +26,15 @@ export function useTargets(collection: Collection, ids: readonly string[]) {
 }
 
 /**
- * The documents that a search finds, the best first; without words the first of the collection. The last word is the
- * beginning of one: where too many begin so, those that hold the words whole come first, for a title that is typed to
- * its end has to be among them.
+ * The documents that a search finds, the best first; without words the first of the collection. The service takes the
+ * last word as the beginning of a word. If that finds too many documents, those that hold the typed words as a phrase
+ * come first, because a title that is typed in full has to be among the results.
  */
 export function useFound(collection: Collection, words: string, isOpen: boolean) {
   const { slug } = collection;
   const query = { select: membersOf(collection), limit: mostFound, count: 'none' as const };
   const read = async (reading: Reading) => {
-    // A search knows only the documents of today, and nothing is chosen in the past.
+    // A search knows only the documents of today, and in the past nothing can be chosen.
     const { asOf: _, ...now } = reading;
     const search = async (q: string) => client.collection(slug).find({ ...now, ...query, ...(q === '' ? {} : { q }) });
     const page = await search(words);

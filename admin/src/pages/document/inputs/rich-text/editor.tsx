@@ -14,13 +14,13 @@ import { Toolbar } from './toolbar.tsx';
 
 type Props = InputProps & {
   doc: Record<string, unknown> | null;
-  /** The features of the toolbar; others that the document has are kept. */
+  /** The features of the toolbar; other features that the document uses are kept. */
   allowed: readonly Feature[];
-  /** Shown in the place of an editor that would not keep the document whole. */
+  /** Shown instead of the editor if it could not keep the whole document. */
   broken: ReactNode;
 };
 
-/** The editor of rich text, in a file of its own: it is loaded where a field needs it. */
+/** The editor of rich text. It is loaded when a field needs it. */
 export function RichTextEditor(props: Props) {
   const { doc, allowed } = props;
   // Read once, as every input does.
@@ -47,7 +47,7 @@ function Box({ field, id, allowed, extensions, content, isDisabled, error, descr
     editorProps: { attributes, handlePaste: pasteLink, transformPastedHTML: pasted, handleDrop: refuseFiles },
     onUpdate: ({ editor }) => onChange(editor.isEmpty ? null : withoutNulls(editor.getJSON())),
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the same words are the same attributes
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the attributes change only with these words
   useEffect(() => {
     editor.setOptions({ editorProps: { ...editor.options.editorProps, attributes } });
     editor.setEditable(!isDisabled, false);
@@ -84,7 +84,7 @@ function Box({ field, id, allowed, extensions, content, isDisabled, error, descr
   );
 }
 
-/** The collection that pictures are chosen from: the first of files that takes them. */
+/** The collection that pictures are chosen from: the first upload collection that takes them. */
 function usePictures() {
   const { collections } = useModel();
   return collections.values().find(({ upload, access }) => {
@@ -107,7 +107,7 @@ function attributesOf(box: { id: string; label: string; isInvalid: boolean; desc
   };
 }
 
-/** An address that is pasted over words makes a link of them. */
+/** Makes a link of the selected words if an address is pasted over them. */
 function pasteLink(view: EditorView, event: ClipboardEvent): boolean {
   const { state } = view;
   const href = linkOf(event.clipboardData?.getData('text/plain') ?? '');
@@ -117,7 +117,7 @@ function pasteLink(view: EditorView, event: ClipboardEvent): boolean {
   return true;
 }
 
-/** A file that is dropped would take the place of the page. */
+/** Ignores dropped files: the browser would open the file in place of the page. */
 function refuseFiles(_view: unknown, event: DragEvent): boolean {
   if (!event.dataTransfer?.types.includes('Files')) return false;
   event.preventDefault();

@@ -4,7 +4,7 @@ import { holds, withMarksInOrder, withTextsJoined } from './kept.ts';
 import { Image, Link } from './nodes.tsx';
 import type { Feature } from './shape.ts';
 
-/** The parts of the editor: text, paragraphs, line breaks, undo, and these features. */
+/** The extensions of the editor: text, paragraphs, line breaks, undo, and the given features. */
 export function extensionsOf(features: ReadonlySet<Feature>): AnyExtension[] {
   const offUnless = (feature: Feature) => (features.has(feature) ? {} : (false as const));
   const hasList = features.has('bulletList') || features.has('orderedList');
@@ -22,16 +22,16 @@ export function extensionsOf(features: ReadonlySet<Feature>): AnyExtension[] {
     blockquote: offUnless('blockquote'),
     codeBlock: offUnless('codeBlock'),
     horizontalRule: offUnless('horizontalRule'),
-    // Links are ours: its own keep attributes that they add themselves.
+    // The kit's own link would keep attributes that it adds itself, so `nodes.tsx` has another.
     link: false,
-    // It would change a text that is only looked at.
+    // A trailing node would change a text that the user only looks at.
     trailingNode: false,
     dropcursor: { color: false, class: 'drop-cursor' },
   });
   return [kit, ...(features.has('link') ? [Link] : []), ...(features.has('image') ? [Image] : [])];
 }
 
-/** A document as the editor takes it; null where it would not give it back whole. */
+/** A document as the editor takes it; null if the editor would not return the whole document. */
 export function taken(extensions: AnyExtension[], doc: object): Content | null {
   const schema = getSchema(extensions);
   const ordered = withTextsJoined(withMarksInOrder(doc, (mark) => Object.keys(schema.marks).indexOf(mark)));

@@ -10,7 +10,7 @@ import { type Feature, features, shapeOf } from './shape.ts';
 
 const RichTextEditor = deferred(async () => (await import('./editor.tsx')).RichTextEditor, <Loading />);
 
-/** Rich text, kept as JSON of ProseMirror. A value that the editor would not keep whole is shown and never written. */
+/** Rich text, stored as ProseMirror JSON. A value of which the editor would lose a part is shown and never written. */
 export function RichTextInput(props: InputProps) {
   const { inputs } = useWords();
   const model = useModel();
@@ -30,14 +30,14 @@ export function RichTextInput(props: InputProps) {
   );
 }
 
-/** A value as the JSON that it is, and why it cannot be edited. */
+/** Shows a value as JSON, and says why it cannot be edited. */
 function AsJson({ id, describedBy, defaultValue, sentence }: InputProps & { sentence: string }) {
   return (
     <div className={styles.foreign}>
       <p>
         <Icon name="info" size={16} /> <span>{sentence}</span>
       </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach a part that scrolls */}
       <pre id={id} aria-describedby={describedBy} tabIndex={0}>
         {JSON.stringify(defaultValue, null, 2)}
       </pre>

@@ -7,8 +7,8 @@ function isJson(value: unknown): value is Json {
 }
 
 /**
- * Whether all of a value is in another: that one may have more attributes, those that the editor sets itself, and
- * nothing else.
+ * Whether `all` holds everything of a value. It may have further attributes, which the editor sets itself, and nothing
+ * else.
  */
 export function holds(all: unknown, value: unknown): boolean {
   if (Array.isArray(value)) {
@@ -27,7 +27,7 @@ function isNothing(member: unknown): boolean {
   return typeof member === 'object' && Object.values(member).every((one) => one === null || one === undefined);
 }
 
-/** A document whose marks stand in the order of the editor: which of them is the outer one says nothing. */
+/** A document with its marks in the order of the editor: the order has no meaning. */
 export function withMarksInOrder(value: unknown, rankOf: (mark: string) => number): unknown {
   if (Array.isArray(value)) return value.map((item) => withMarksInOrder(item, rankOf));
   if (!isJson(value)) return value;
@@ -41,7 +41,7 @@ export function withMarksInOrder(value: unknown, rankOf: (mark: string) => numbe
   );
 }
 
-/** A document in which neighbouring texts of the same marks are one text, as the editor has them. */
+/** A document in which neighbouring texts with the same marks are joined, as the editor has them. */
 export function withTextsJoined(value: unknown): unknown {
   if (Array.isArray(value)) return value.reduce<unknown[]>(joined, []);
   if (!isJson(value)) return value;

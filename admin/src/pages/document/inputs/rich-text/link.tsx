@@ -1,12 +1,13 @@
 import { Button, Modal, TextInput } from '@mantine/core';
 import type { Editor } from '@tiptap/react';
 import { useState } from 'react';
+import dialogStyles from '../../../../parts/dialog.module.css';
 import { useDialog } from '../../../../parts/dialog.ts';
 import { useWords } from '../../../../words/index.ts';
 import styles from './input.module.css';
 import { linkOf } from './shape.ts';
 
-/** Asks where a link leads. Without words that are selected, its address is its text. */
+/** Asks for the address of a link. If no words are selected, the address is also the text of the link. */
 export function LinkDialog({ editor, onClose }: { editor: Editor; onClose: () => void }) {
   const dialog = useDialog(onClose);
   const { inputs } = useWords();
@@ -28,7 +29,7 @@ export function LinkDialog({ editor, onClose }: { editor: Editor; onClose: () =>
   };
   return (
     <Modal {...dialog} title={inputs.link}>
-      <div className={styles.dialog}>
+      <div className={dialogStyles.body}>
         <TextInput
           data-autofocus
           label={inputs.linkAddress}

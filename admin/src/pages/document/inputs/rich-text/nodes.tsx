@@ -6,7 +6,7 @@ import { linkOf } from './shape.ts';
 const kept = (...names: string[]) =>
   Object.fromEntries(names.map((name) => [name, { default: null, rendered: false }]));
 
-/** A link. Only an address that may be followed is shown as one; every other is kept, and leads nowhere. */
+/** A link. An address that is not allowed is kept, but it is not shown as a link. */
 export const Link = Mark.create({
   name: 'link',
   priority: 1000,
@@ -21,7 +21,7 @@ export const Link = Mark.create({
   renderHTML: ({ mark }) => ['a', { href: linkOf(String(mark.attrs.href ?? '')), rel: 'noreferrer' }, 0],
 });
 
-/** A picture: of the library by its id, or of an address. Pictures of other pages are not pasted. */
+/** A picture: from the library by its id, or by an address. Pictures of other pages are not pasted. */
 export const Image = Node.create({
   name: 'image',
   group: 'block',

@@ -1,16 +1,16 @@
-/** Blocks that are no text: what Word and browsers put around it. */
+/** Elements without text, which Word and browsers put around the text. */
 const noText = /<(style|script|xml|title)\b[\s\S]*?(?:<\/\1\s*>|$)|<!--[\s\S]*?-->|<(?:link|meta|base)\b[^>]*>/gi;
 
 const tag = /<([a-z][\w:-]*)((?:[^<>"']|"[^"]*"|'[^']*')*)>/gi;
 
 const attribute = /\s([a-z][\w:-]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+))?/gi;
 
-/** The attributes that the editor reads of a tag; `data-` is its own. */
+/** The attributes that the editor reads; those with `data-` are its own. */
 const kept = /^(?:href|alt|start|type|class|colspan|rowspan|data-[\w-]+)$/i;
 
 /**
- * HTML of another program, as it is read for a text: without styles, handlers and scripts. None of them would come into
- * the text, which is made by the schema; but already to parse them is against the policy of the page.
+ * Removes styles, handlers and scripts from pasted HTML. The schema of the editor would keep them out of the text, but
+ * even parsing them violates the content security policy of the page.
  */
 export function pasted(html: string): string {
   return html.replace(noText, '').replace(tag, (_all, name: string, attributes: string) => {

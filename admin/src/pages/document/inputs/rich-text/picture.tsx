@@ -7,7 +7,7 @@ import { type FileDocument, shownMembers } from '../../../media/files.ts';
 import { Thumbnail } from '../../../media/thumbnail.tsx';
 import styles from './input.module.css';
 
-/** A picture in the text: the file, and the words for those who do not see it. */
+/** A picture in the text, with an input for its alternative text. */
 export function Picture({ node, selected, editor, updateAttributes, deleteNode }: ReactNodeViewProps) {
   const { inputs } = useWords();
   const { collection, id, src, alt } = node.attrs as Record<'collection' | 'id' | 'src' | 'alt', string | null>;

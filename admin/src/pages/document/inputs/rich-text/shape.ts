@@ -1,10 +1,10 @@
 type Json = Record<string, unknown>;
 
 /**
- * How far the editor may go with a value.
- * - `doc`: to be edited; `null` is an empty one
+ * How the editor may treat a value.
+ * - `doc`: a document that it may edit; `null` is an empty document
  * - `foreign`: JSON of another shape, which is only shown
- * - `unknown`: parts that the editor would lose, so it only shows them
+ * - `unknown`: a document with parts that the editor would lose, so it is only shown
  */
 type Shape = { kind: 'doc'; doc: Json | null } | { kind: 'foreign' } | { kind: 'unknown'; parts: string[] };
 
@@ -28,7 +28,7 @@ export const features = [
 /** A mark or node of rich text that a field can allow. */
 export type Feature = (typeof features)[number];
 
-/** The attributes of each node that the editor keeps. */
+/** The attributes that the editor keeps, of each node. */
 const nodes: ReadonlyMap<string, readonly string[]> = new Map([
   ['doc', []],
   ['text', []],
@@ -57,7 +57,7 @@ function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Looks whether the editor can keep all of a value. */
+/** Finds out whether the editor can keep the whole of a value. */
 export function shapeOf(value: unknown): Shape {
   if (value === null || value === undefined) return { kind: 'doc', doc: null };
   if (!isJson(value) || value.type !== 'doc' || !(value.content === undefined || Array.isArray(value.content)))
@@ -67,7 +67,7 @@ export function shapeOf(value: unknown): Shape {
   return parts.size > 0 ? { kind: 'unknown', parts: [...parts].sort() } : { kind: 'doc', doc: value };
 }
 
-/** Collects what is unknown in a node and below it. */
+/** Collects the unknown parts of a node and of the nodes below it. */
 function look(node: unknown, parts: Set<string>): void {
   if (!isJson(node) || typeof node.type !== 'string') {
     parts.add(JSON.stringify(node)?.slice(0, 40) ?? '');
@@ -115,7 +115,7 @@ export function usedFeatures(doc: Json | null): Set<Feature> {
   return used;
 }
 
-/** A document as it is kept: attributes without a value are left out. */
+/** A document as it is stored: without the attributes that have no value. */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isJson(value)) return value;
@@ -134,13 +134,13 @@ function isEmpty(attributes: unknown): boolean {
 }
 
 /**
- * The address of a link, as it is kept: `http:`, `https:`, `mailto:`, `tel:`, a path or a place in the page; null for
- * any other.
+ * The address of a link, as it is stored: `http:`, `https:`, `mailto:`, `tel:`, a path or a fragment; null for any
+ * other.
  */
 export function linkOf(text: string): string | null {
   const address = text.trim();
   // Browsers leave out control characters, and read a backslash as a slash.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for control characters
   if (address === '' || /[\u0000-\u001f\u007f]/.test(address)) return null;
   if (/^(?:https?:\/\/[^/\s]|mailto:\S|tel:\S|#|\/(?![/\\]))/i.test(address)) return address;
   if (/^[^\s@/:]+@[^\s@/:]+\.[^\s@/:]+$/.test(address)) return `mailto:${address}`;

@@ -34,7 +34,7 @@ type Props = {
   open: (dialog: 'link' | 'image') => void;
 };
 
-/** The buttons above a text: one stop of the Tab key, between them the arrows lead (the toolbar pattern of ARIA). */
+/** The buttons above a text: one stop of the Tab key, arrow keys between them (the toolbar pattern of ARIA). */
 export function Toolbar({ editor, features, label, open }: Props) {
   const { inputs } = useWords();
   const bar = useRef<HTMLDivElement>(null);
@@ -92,7 +92,7 @@ export function Toolbar({ editor, features, label, open }: Props) {
 
 const watched = features.filter((name) => !['heading', 'horizontalRule', 'image'].includes(name));
 
-/** The marks and nodes where the cursor is. */
+/** The marks and nodes at the cursor. */
 function useToolbarState(editor: Editor) {
   return useEditorState({
     editor,

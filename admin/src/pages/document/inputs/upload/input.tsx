@@ -20,7 +20,7 @@ import type { InputProps } from '../types.ts';
 import styles from './input.module.css';
 import { FileLine } from './line.tsx';
 
-/** Points at files, which are uploaded here or chosen from the library. */
+/** The input of an upload field: files are uploaded here or chosen from the library. */
 export function UploadInput(props: InputProps) {
   const collection = useCollection(props.field.relationTo ?? '');
   if (collection === undefined) return <p className={styles.ids}>{idsOf(props.defaultValue).join(', ')}</p>;
@@ -29,10 +29,10 @@ export function UploadInput(props: InputProps) {
 
 type Props = InputProps & { collection: Collection };
 
-/** The ids of a field, and the documents that are known of them: read, uploaded, or chosen. */
+/** The ids of a field, and the documents that are known: read, uploaded, or chosen. */
 function useFiles({ field, collection, defaultValue, onChange }: Props) {
   const [ids, setIds] = useState(() => idsOf(defaultValue));
-  // Files come while others are on their way: each is added to what is there by then.
+  // Several uploads may be under way: each file is added to the ids that are there when it arrives.
   const latest = useRef(ids);
   const [known, setKnown] = useState<ReadonlyMap<string, FileDocument>>(new Map());
   const read = useTargets(
@@ -133,7 +133,7 @@ type WaysProps = Props & {
   add: (file: FileDocument) => void;
 };
 
-/** The ways to a file: from the disk, by a drop, or from the library. */
+/** The buttons that choose a file from the disk or the library, and the area for drops. */
 function Ways(props: WaysProps) {
   const { field, collection, id, isOver, isEmpty, canSend, send, add } = props;
   const { inputs } = useWords();

@@ -14,16 +14,16 @@ type Props = {
   collection: Collection;
   id: string;
   file: FileDocument | undefined;
-  /** Whether a file that is not known is known not to be there. */
+  /** True if it is known that there is no such file. */
   isGone: boolean;
-  /** It is being read. */
+  /** True while the file is being read. */
   isAwaited: boolean;
-  /** It was uploaded just now, so its texts are asked for. */
+  /** True if the file was uploaded just now: the line then asks for its texts. */
   isFresh: boolean;
   onSaved: (file: FileDocument) => void;
 };
 
-/** A file of a field: its picture, its name, what it is. */
+/** A file of a field: its picture, name, type and size. */
 export function FileLine({ collection, id, file, isGone, isAwaited, isFresh, onSaved }: Props) {
   const { inputs } = useWords();
   const language = useLanguage();
@@ -53,7 +53,7 @@ export function FileLine({ collection, id, file, isGone, isAwaited, isFresh, onS
   );
 }
 
-/** Asks for the texts of a file that has come without them, the alternative text above all. */
+/** Asks for the texts of a file that was uploaded without them, above all the alternative text. */
 function FreshTexts({ collection, file, onSaved }: Pick<Props, 'collection' | 'onSaved'> & { file: FileDocument }) {
   const { inputs } = useWords();
   const [isDone, setDone] = useState(false);

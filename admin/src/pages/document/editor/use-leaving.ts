@@ -4,12 +4,12 @@ import { accountNow, nameOf } from '../../../service/session.ts';
 import { useWords } from '../../../words/index.ts';
 import type { Editor, Opening } from './open-editor.ts';
 
-/** Keeps what is typed when the page is left, and holds the tab while something is not kept. */
-export function useKept({ form, autosave }: Editor, { account, found, isReadOnly }: Opening): void {
+/** Keeps unsaved changes when the page is left, and asks before the tab closes while they are not kept. */
+export function useLeaving({ form, autosave }: Editor, { account, found, isReadOnly }: Opening): void {
   const { form: words } = useWords();
   const said = useRef(words.changesKept);
   said.current = words.changesKept;
-  // The same after a log-in over the form, which makes another object of the account.
+  // A name, because a login over the form makes a new object for the same account.
   const owner = nameOf(account);
   useEffect(() => {
     if (isReadOnly) return;
@@ -28,7 +28,7 @@ export function useKept({ form, autosave }: Editor, { account, found, isReadOnly
       document.removeEventListener('visibilitychange', onHidden);
       removeEventListener('beforeunload', hold);
       const now = accountNow();
-      // A user who logs out leaves nothing here.
+      // After a log-out nothing is kept on this device.
       if (now !== null && form.isTyped()) {
         flush();
         if (nameOf(now) === owner) tell(said.current);

@@ -1,22 +1,22 @@
 import { storageName } from './place.ts';
 
-/** Text that an account has typed and not saved, as this device keeps it. */
-export type KeptHere = {
+/** Unsaved changes of an account in one form, as this device keeps them. */
+export type LocalChanges = {
   /** `<collection>/<id>` of the account. */
   account: string;
   /** `<collection>/<id>` of the document, `globals/<slug>` of a global. */
   target: string;
-  /** The form that it was typed in: two tabs with one document keep a draft each. */
+  /** The form that they were typed in: two tabs with the same document keep their changes apart. */
   form: string;
-  /** The fields that differ from what was read. */
+  /** The fields that differ from the document as it was read. */
   data: Record<string, unknown>;
   /** The same fields as they were read. */
   base: Record<string, unknown>;
-  /** The version that was read; null for a document that is not there yet. */
+  /** The version that was read; null for a document that is not created yet. */
   version: number | null;
   /** ISO 8601, by the clock of this device. */
   updatedAt: string;
-  /** `updatedAt` of the draft that the service keeps of the same; null where it keeps none. */
+  /** `updatedAt` of the copy of these changes at the service; null if the service has no copy. */
   atService: string | null;
 };
 
@@ -51,39 +51,39 @@ async function run<Result>(
   });
 }
 
-/** All drafts of one account, or of one about something. */
+/** The keys that begin with an account, or with an account and a target. */
 function rangeOf(...start: string[]): IDBKeyRange {
   return IDBKeyRange.bound(start, [...start, []]);
 }
 
-/** Keeps a draft in the place of the one before. */
-export async function keepHere(draft: KeptHere): Promise<void> {
+/** Keeps unsaved changes, in place of the previous ones of the same form. */
+export async function keepHere(draft: LocalChanges): Promise<void> {
   await run('readwrite', (store) => store.put(draft));
 }
 
-/** The drafts of an account about something, of all forms. */
-export function findHere(account: string, target: string): Promise<KeptHere[]> {
-  return run<KeptHere[]>('readonly', (store) => store.getAll(rangeOf(account, target)));
+/** The unsaved changes of an account to a target, of all forms. */
+export function findHere(account: string, target: string): Promise<LocalChanges[]> {
+  return run<LocalChanges[]>('readonly', (store) => store.getAll(rangeOf(account, target)));
 }
 
-/** All drafts of an account. */
-export function listHere(account: string): Promise<KeptHere[]> {
-  return run<KeptHere[]>('readonly', (store) => store.getAll(rangeOf(account)));
+/** All unsaved changes of an account. */
+export function listHere(account: string): Promise<LocalChanges[]> {
+  return run<LocalChanges[]>('readonly', (store) => store.getAll(rangeOf(account)));
 }
 
-/** Forgets a draft, if it is there, and as it was at `updatedAt` where that is given. */
+/** Deletes the unsaved changes of a form; with `updatedAt`, only if they are still those of that time. */
 export async function dropHere(
-  { account, target, form }: Pick<KeptHere, 'account' | 'target' | 'form'>,
+  { account, target, form }: Pick<LocalChanges, 'account' | 'target' | 'form'>,
   updatedAt?: string,
 ): Promise<void> {
   const key = [account, target, form];
   const isOther = async () =>
-    (await run<KeptHere | undefined>('readonly', (store) => store.get(key)))?.updatedAt !== updatedAt;
+    (await run<LocalChanges | undefined>('readonly', (store) => store.get(key)))?.updatedAt !== updatedAt;
   if (updatedAt !== undefined && (await isOther())) return;
   await run('readwrite', (store) => store.delete(key));
 }
 
-/** Forgets all drafts of an account: it logs out. */
+/** Deletes all unsaved changes of an account that logs out. */
 export async function clearHere(account: string): Promise<void> {
   await run('readwrite', (store) => store.delete(rangeOf(account)));
 }

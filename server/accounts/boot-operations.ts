@@ -8,7 +8,7 @@ export function bootOperation(): Operation {
     tag: 'system',
     summary: 'Read what an admin UI needs before a user logs in',
     description:
-      'Returns the title, whether there is a first user, and the collections whose users can log in. It needs no credential.',
+      'Returns the title, whether there is a first user, and the collections whose users can log in. Needs no credential.',
     answers: { 200: json('The facts.', 'Boot'), ...refusals([400, 500]) },
     caller: { kind: 'anybody' },
   };

@@ -18,9 +18,10 @@ export function loginOperation(target: Account): Operation {
     ...about('login', slug),
     summary: `Log a user of ${slug} in`,
     description:
-      `Begins a session. The token goes into the header \`Authorization: Bearer <token>\` and lives ${counted(auth.tokenExpiration, 'second')}.` +
-      `${auth.cookies ? ' A browser gets it as a cookie too.' : ''} A wrong password and an unknown e-mail get the same answer. After ` +
-      `${counted(auth.maxLoginAttempts, 'failure')} in a row the account is locked for ${counted(auth.lockTime, 'second')}: 429, with the right password too.`,
+      'Begins a session. The token, for the header `Authorization: Bearer <token>`, is valid for ' +
+      `${counted(auth.tokenExpiration, 'second')}.${auth.cookies ? ' Browsers also get it as a cookie.' : ''} A wrong ` +
+      `password and an unknown e-mail get the same answer. After ${counted(auth.maxLoginAttempts, 'failure')} in a row the ` +
+      `account is locked for ${counted(auth.lockTime, 'second')}: 429, also with the right password.`,
     body: 'Login',
     answers: {
       200: withCookie(target, json('A token, and the user.', `collections.${slug}.login`)),
@@ -72,8 +73,8 @@ export function refreshOperation(target: Account): Operation {
     ...about('refreshToken', slug),
     summary: 'Exchange the token for one that is valid for longer',
     description:
-      `Gives a token of the same session that lives another ${counted(auth.tokenExpiration, 'second')}. The old token stays valid until it ` +
-      'expires, or the session ends.',
+      `Returns a token of the same session that is valid for another ${counted(auth.tokenExpiration, 'second')}. The old ` +
+      'token stays valid until it expires, or the session ends.',
     answers: {
       200: withCookie(target, json('The new token, of the same session.', 'Token')),
       ...refusals([400, 500]),
@@ -124,8 +125,8 @@ export function accountOperation(target: Account): Operation {
     ...about('readAccount', target.slug),
     summary: 'Read the lock and the sessions of an account',
     description:
-      'Tells whether the account is locked, how many failed logins count, when it was logged in to last, and its sessions, oldest ' +
-      'first. Needs the right to update the account.',
+      'Returns whether the account is locked, how many failed logins count, the time of the last login, and the sessions, ' +
+      'oldest first. Needs the right to update the account.',
     params: ofAccount,
     answers: { 200: json('The state of the account.', 'Account'), ...noAccount, ...refusals([400, 500]) },
     caller: { kind: 'admitted', target, right: 'update' },
@@ -138,7 +139,8 @@ export function unlockOperation(target: Account): Operation {
     ...about('unlock', target.slug),
     summary: 'End the lock of an account',
     description:
-      'Ends a lock, and the count of failed logins. Needs the right to update the account; the own account is a 403.',
+      "Ends a lock and resets the count of failed logins. Needs the right to update the account; the caller's own account is " +
+      'a 403.',
     params: ofAccount,
     answers: {
       200: json('The state of the account, which is not locked.', 'Account'),
@@ -183,6 +185,6 @@ function leaving(answer: Answer, when = ''): Answer {
 /** An answer that sets the cookie of the users of a collection, where they have one. */
 export function withCookie({ slug, auth }: Collection, answer: Answer): Answer {
   if (!auth?.cookies) return answer;
-  const description = `The cookie of the users of ${slug}, which holds the token; empty when the session has ended.`;
+  const description = `The cookie of the users of ${slug}, which contains the token; empty if the session has ended.`;
   return { ...answer, headers: { 'Set-Cookie': { description, schema: { type: 'string' } } } };
 }

@@ -23,8 +23,9 @@ export function changePreferencesOperation(): Operation {
     id: 'changePreferences',
     summary: 'Change the preferences of the user',
     description:
-      'Applies a JSON merge patch (RFC 7396): objects are merged, `null` removes a member, all else replaces. The preferences have at ' +
-      `most ${maxPreferences} bytes as JSON, and so has the patch. Nothing of them is recorded.`,
+      'Applies a JSON merge patch (RFC 7396): objects are merged, `null` removes a member, every other value replaces the ' +
+      `former one. The preferences have at most ${maxPreferences} bytes as JSON, and so has the patch. They are not recorded ` +
+      'in the log.',
     body: 'Preferences',
     answers: {
       200: json('The preferences as they are now.', 'Preferences'),

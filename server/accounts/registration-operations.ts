@@ -11,8 +11,9 @@ export function inviteOperation({ slug }: Collection): Operation {
     ...about('invite', slug),
     summary: `Invite a person to become a user of ${slug}`,
     description:
-      'Sends a mail with a link that works once, for 7 days: there the recipient chooses a password and creates the account. A second ' +
-      'invitation to an address replaces the first. Needs a user who may create accounts here; an API key alone is refused.',
+      'Sends a mail with a link that works once, within 7 days: the recipient chooses a password and so creates the account. ' +
+      'A second invitation to an address replaces the first. Needs a user who may create accounts here; an API key alone is ' +
+      'refused.',
     body: 'Invite',
     answers: {
       200: json('The invitation is on its way.', 'Success'),
@@ -31,8 +32,8 @@ export function invitationsOperation({ slug }: Collection): Operation {
     ...about('listInvitations', slug),
     summary: `List the open invitations to ${slug}`,
     description:
-      'Lists the invitations that can be accepted and that the user might have sent, oldest first. Needs a user who may create ' +
-      'accounts here; an API key alone is refused.',
+      'Lists the open invitations that the user would be allowed to send, oldest first. Needs a user who may create accounts ' +
+      'here; an API key alone is refused.',
     answers: {
       200: json('The open invitations.', 'Invitations'),
       403: json('The user may not create users here.', 'Error'),
@@ -53,7 +54,7 @@ export function withdrawOperation({ slug }: Collection): Operation {
       200: json('The invitation that was withdrawn.', 'Invitation'),
       403: json('The user may not create users here, or a write under a cookie came from another origin.', 'Error'),
       404: json('There is no such open invitation.', 'Error'),
-      409: json('Others keep changing it.', 'Error'),
+      409: json('Other writers keep changing it.', 'Error'),
       ...refusals([400, 500]),
       ...refusalsForNow([503]),
     },
@@ -69,8 +70,8 @@ export function acceptInviteOperation(target: Collection): Operation {
     ...about('acceptInvite', slug),
     summary: 'Become a user with the token of an invitation',
     description:
-      'Creates the account of an invitation, with its e-mail, and logs in. The body may have other fields of the account, and must ' +
-      'have the required ones. A refused request does not use up the token.',
+      'Creates the account of an invitation, with the e-mail of the invitation, and logs in. The body may have other fields ' +
+      'of the account, and must have the required ones. A refused request does not use up the token.',
     body: `collections.${slug}.acceptInvite`,
     answers: { ...registered(target), ...(isRuled ? refusals([403]) : {}) },
     caller: countedCaller,
@@ -81,9 +82,10 @@ export function acceptInviteOperation(target: Collection): Operation {
 export function initOperation({ slug }: Collection): Operation {
   return {
     ...about('readInit', slug),
-    summary: `Ask whether ${slug} has a user`,
+    summary: `Check whether ${slug} has a user`,
     description:
-      'Tells whether the collection has an account, so that a front end can show a login or a setup. Needs no credential.',
+      'Returns whether the collection has an account, so that a front end can show a login or a setup page. Needs no ' +
+      'credential.',
     answers: { 200: json('Whether an account exists.', 'Init'), ...refusals([400, 500]) },
     caller: { kind: 'anybody' },
   };
@@ -115,10 +117,13 @@ export function forgotPasswordOperation({ slug }: Collection): Operation {
     ...about('forgotPassword', slug),
     summary: 'Request a mail to reset a password',
     description:
-      'Sends a mail with a link that works once, for an hour; only the newest link works. The answer is the same with and without ' +
-      'such an account. An account gets at most five of these mails in an hour.',
+      'Sends a mail with a link that works once, within an hour; only the newest link works. The answer is the same whether ' +
+      'or not such an account exists. An account gets at most five of these mails in an hour.',
     body: 'ForgotPassword',
-    answers: { 200: json('The same with and without such an account.', 'Success'), ...refusals(ofBodies) },
+    answers: {
+      200: json('The answer is the same whether or not such an account exists.', 'Success'),
+      ...refusals(ofBodies),
+    },
     caller: countedCaller,
   };
 }
@@ -129,8 +134,8 @@ export function resetPasswordOperation({ slug }: Collection): Operation {
     ...about('resetPassword', slug),
     summary: 'Set a new password with the token of a mail',
     description:
-      'Sets a password with the token of such a mail, also the first password of an account. Ends all sessions of the user, and a ' +
-      'lock. Does not log in.',
+      'Sets a password with the token of such a mail, also the first password of an account. Ends all sessions of the user ' +
+      'and a lock, but does not log in.',
     body: 'ResetPassword',
     answers: {
       200: json('The password is changed, and all sessions of the user have ended.', 'Success'),

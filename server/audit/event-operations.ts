@@ -17,12 +17,12 @@ export function eventsOperation(): Operation {
     tag: 'events',
     summary: 'List the events of the log',
     description:
-      'Returns the recorded events in the order of their positions. Payloads stand in `data` for a caller with the scope `payloads`, ' +
-      'else it is withheld. `next` is the `after` of the next page.',
+      'Returns the recorded events in the order of their positions. `data` has the payload if the caller has the scope ' +
+      '`payloads`; otherwise the payload is withheld. `next` is the `after` of the next page.',
     query: eventParameters,
     answers: {
       200: json(
-        'A page of events, in their order. It may hold fewer than `limit`, or none, and have a `next`.',
+        'A page of events, in their order. It may have fewer events than `limit`, or none, and still a `next`.',
         'EventPage',
       ),
     },
@@ -42,15 +42,15 @@ export function feedOperation(): Operation {
     tag: 'events',
     summary: 'Follow the log',
     description:
-      'For programs that react to events. As JSON it returns a page; `next` is the `after` of the next one. For a client that accepts ' +
-      '`text/event-stream` it goes on as server-sent events: one that reconnects with `Last-Event-ID` misses nothing. Rights are ' +
-      'asked again while a stream lasts.',
+      'For programs that react to events. As JSON, returns a page; `next` is the `after` of the next page. For a client that ' +
+      'accepts `text/event-stream`, continues as server-sent events: a client that reconnects with `Last-Event-ID` misses ' +
+      'nothing. Rights are checked again while a stream lasts.',
     query: feedParameters,
     headers: Joi.object({
       'Last-Event-ID': Joi.number()
         .integer()
         .min(0)
-        .description('The position that was reached: it wins over `after`.'),
+        .description('The position that the client has reached; takes precedence over `after`.'),
     }),
     answers: {
       200: {
@@ -58,7 +58,7 @@ export function feedOperation(): Operation {
         others: { 'text/event-stream': { type: 'string', description: eventStream } },
         headers: {
           'X-Accel-Buffering': header(
-            '`no`, with server-sent events: a proxy in front passes on events at once.',
+            '`no`, with server-sent events: tells a proxy in front to pass on events at once.',
             { type: 'string', enum: ['no'] },
             false,
           ),
@@ -75,10 +75,10 @@ export function logOperation(): Operation {
   return forAuditors({
     id: 'audit_log',
     tag: 'proofs',
-    summary: 'Read what the log is, and its newest checkpoints',
+    summary: 'Read the state of the log, and its newest checkpoints',
     description:
-      'Returns how many events there are, the root of the tree over them, and the key that its checkpoints are signed with. Keep the ' +
-      'key somewhere else: whatever this service proves is checked against it.',
+      'Returns the number of events, the root of the tree over them, and the key that signs its checkpoints. Keep the key in ' +
+      'another place: every proof of this service is checked against it.',
     answers: { 200: json('The log.', 'Log') },
   });
 }
@@ -90,8 +90,9 @@ export function keysOperation(): Operation {
     tag: 'proofs',
     summary: 'List all keys that have signed the log',
     description:
-      'Returns each key, oldest first: from when until when it signed, by which event it was replaced or disowned, and why, which ' +
-      'is for callers with the scope `payloads`. Each of these events stands in the stream `system/keys`, and can be proven.',
+      'Returns each key, oldest first: from when until when it signed, and by which event it was replaced or disowned, with ' +
+      'the reason for callers with the scope `payloads`. Each of these events is in the stream `system/keys`, and can be ' +
+      'proven.',
     answers: { 200: json('The keys.', 'Keys') },
   });
 }

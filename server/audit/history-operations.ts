@@ -24,8 +24,8 @@ export function historyOperation(name: Subject): Operation {
     tag: 'histories',
     summary: `List the versions of ${article(name)}`,
     description:
-      'Tells who did what and when, one version for each event, oldest first; with the scope `payloads` also why, and which fields ' +
-      'changed. Deleted ones are there too. `next` is the `after` of the next page.',
+      'Returns one version for each event, oldest first: the author, the action and the time; with the scope `payloads` also ' +
+      'the reason, and which fields changed. Deleted subjects are included. `next` is the `after` of the next page.',
     params: params[name],
     query: historyParameters,
     answers: {
@@ -44,7 +44,7 @@ export function versionOperation(name: Subject): Operation {
     description: isDocument
       ? 'Returns the event as it was recorded, and the whole document after it, in the names and fields of that time. It takes the ' +
         'scope `payloads`.'
-      : 'Returns the event as it was recorded. It takes the scope `payloads`.',
+      : 'Returns the event as it was recorded. Needs the scope `payloads`.',
     params: params[name].append({ version }),
     query: versionParameters,
     answers: {
@@ -58,10 +58,10 @@ export function versionOperation(name: Subject): Operation {
 export function admissionOperation(name: Subject): Operation {
   return forAuditors({
     ...ofPayloads(name, 'Access'),
-    summary: `Ask who was allowed to make a version of ${article(name)}, and by which rule`,
+    summary: `Read who made a version of ${article(name)}, and which rule allowed it`,
     description:
-      'Returns the author, the user as they were right before, and the rule that admitted it: its name, and its fingerprint and ' +
-      'its author’s words as they were recorded then. It takes the scope `payloads`.',
+      'Returns the author, the user document right before the event, and the rule that admitted it: its name, and its hash ' +
+      'and the description by its author as recorded at that time. Needs the scope `payloads`.',
     params: params[name].append({ version }),
     query: versionParameters,
     answers: {
@@ -77,12 +77,12 @@ export function diffOperation(name: Subject): Operation {
     ...ofPayloads(name, 'Diff'),
     summary: `Compare two versions of ${article(name)}`,
     description:
-      'Returns each field that differs with both values, and a JSON Patch (RFC 6902) from the one to the other, in the names of ' +
-      'today. It takes the scope `payloads`.',
+      'Returns each field that differs with both values, and a JSON Patch (RFC 6902) from one version to the other, with the ' +
+      'field names of today. Needs the scope `payloads`.',
     params: params[name],
     query: diffParameters,
     answers: {
-      200: json('The differences, in the names of today.', `${capital(name)}Diff`),
+      200: json('The differences, with the field names of today.', `${capital(name)}Diff`),
       ...unknownSubject(name),
     },
   });
@@ -92,7 +92,7 @@ export function diffOperation(name: Subject): Operation {
 export function blameOperation(name: Subject): Operation {
   return forAuditors({
     ...ofPayloads(name, 'Blame'),
-    summary: `Ask which event gave each field of ${article(name)} its value`,
+    summary: `List the event that set each field of ${article(name)}`,
     description:
       'Returns every field of a version with the event that gave it its value: the person to ask about it. It takes the scope ' +
       '`payloads`.',
@@ -107,7 +107,7 @@ function ofPayloads(name: Subject, what: string): Pick<Operation, 'id' | 'tag' |
 }
 
 function slugOf(what: string): Joi.Schema {
-  return Joi.string().min(1).required().description(`The slug of ${what}, of today or of earlier.`);
+  return Joi.string().min(1).required().description(`The slug of ${what}, current or former.`);
 }
 
 function idOf(what: string): Joi.Schema {

@@ -13,15 +13,15 @@ export function checkpointOperation(): Operation {
     tag: 'proofs',
     summary: 'Read a signed checkpoint of the log as it is now',
     description:
-      'Signs the size of the log and the root of the tree over all its events. With a copy of one, a later proof shows that the log ' +
-      'only went on from there.',
+      'Signs the size of the log and the root of the tree over all its events. If you keep a copy, a later proof shows that ' +
+      'the log has only grown since then.',
     answers: { 200: plainText('A signed note (C2SP tlog-checkpoint).'), ...refusalOfSigning() },
   });
 }
 
 /** The query of the checkpoints with signatures from outside. */
 export const stampsParameters = {
-  covers: count({ least: 1 }, 'The position of an event, which the first ones hold.'),
+  covers: count({ least: 1 }, 'The position of an event: adds the first checkpoints that cover it.'),
 };
 
 /** `GET /api/audit/stamps` */
@@ -31,8 +31,8 @@ export function stampsOperation(): Operation {
     tag: 'proofs',
     summary: 'Read the checkpoints with cosignatures and time stamps',
     description:
-      'Returns of each witness and time-stamp authority the newest checkpoint that it has seen, and with `covers` the first that holds ' +
-      'an event: that one was there by the time that is said.',
+      'Returns, for each witness and time-stamp authority, the newest checkpoint that it has seen, and with `covers` also ' +
+      'the first one that covers an event: the event existed by the stated time.',
     query: stampsParameters,
     answers: { 200: json('The checkpoints, by their size.', 'Stamps'), ...refusalOfSigning() },
   });
@@ -53,7 +53,7 @@ export function tileOperation(): Operation {
     tag: 'proofs',
     summary: 'Read a tile of the tree, or the headers of the events under it',
     description:
-      'For auditors who check the log without asking for single proofs, or keep a copy of the tree. A tile never changes, ' +
+      'For auditors who check the log without requesting single proofs, or keep a copy of the tree. A tile never changes, ' +
       'and may be cached for ever.',
     params: Joi.object({ path: tilePath }),
     answers: {
@@ -78,8 +78,8 @@ export function inclusionOperation(): Operation {
     tag: 'proofs',
     summary: 'Prove that an event is in the log',
     description:
-      'Returns the header of an event and the hashes that lead from it to the root of a signed checkpoint, so that nothing has to be ' +
-      'believed. The header tells who did what and when; of the payload it has the hash.',
+      'Returns the header of an event and the hashes that lead from it to the root of a signed checkpoint, so that the ' +
+      'client need not trust the service. The header has the author, the action, the time, and the hash of the payload.',
     params: atPosition,
     query: inclusionParameters,
     answers: {
@@ -95,8 +95,8 @@ export function inclusionOperation(): Operation {
 
 /** The query of a consistency proof. */
 export const consistencyParameters = {
-  from: count({ least: 0, isRequired: true }, 'The size that it had.'),
-  to: count({ least: 0 }, 'The size that it came to, not less than `from`; by default that of the newest checkpoint.'),
+  from: count({ least: 0, isRequired: true }, 'The size of the earlier log.'),
+  to: count({ least: 0 }, 'The size of the later log, at least `from`; by default the size of the newest checkpoint.'),
 };
 
 /** `GET /api/audit/consistency` */
@@ -106,8 +106,8 @@ export function consistencyOperation(): Operation {
     tag: 'proofs',
     summary: 'Prove that the log only extends its earlier state',
     description:
-      'Returns the hashes by which the holder of a checkpoint of `from` events sees that none of them was changed, moved or taken out ' +
-      'in the log of `to` events.',
+      'Returns the hashes with which the holder of a checkpoint of `from` events can check that none of them was changed, ' +
+      'moved or removed in the log of `to` events.',
     query: consistencyParameters,
     answers: { 200: json('The proof.', 'ConsistencyProof'), ...refusalOfSigning() },
   });

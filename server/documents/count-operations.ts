@@ -30,7 +30,8 @@ export function countsOperation({ collections }: Model): Operation {
     tag: 'system',
     summary: 'Count the documents of every collection',
     description:
-      'Returns how many documents of each collection the caller may read. A collection of which the caller may read nothing is left out.',
+      'Returns the number of documents of each collection that the caller may read. A collection of which the caller may ' +
+      'read nothing is left out.',
     query: momentParameter,
     answers: {
       200: asOfThen(json('The numbers by collection.', 'Counts')),

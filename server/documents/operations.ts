@@ -68,7 +68,7 @@ export function whereQueryOf(target: Collection): Described {
 }
 
 /** For clients that cannot send objects nested deeper than one level. */
-const whereText = { type: 'string', description: 'The same as JSON.' };
+const whereText = { type: 'string', description: 'The same filter as JSON.' };
 
 /**
  * The subject of an operation: a document of a collection, which may be missing, or a global.
@@ -181,7 +181,7 @@ export function deleteOperation(model: Model, target: Collection): Operation {
     params: idParameter,
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     answers: {
-      200: replayable(json('The document that was.', `collections.${slug}.written`)),
+      200: replayable(json('The document as it was before.', `collections.${slug}.written`)),
       ...refusalOfStale,
       ...refusalOfOther,
       ...refusals([400, 404, 409, 500]),

@@ -45,7 +45,7 @@ const token: Shape<string> = { type: 'string', description: 'A JWT, for the head
 const draftData: Shape<Record<string, unknown>> = {
   ...anyObject,
   additionalProperties: true,
-  description: 'The values as the user has typed them, right or wrong.',
+  description: 'The values as the user has typed them, valid or not.',
 };
 
 /** The subject of unsaved changes: a document, or a global. */
@@ -77,7 +77,7 @@ const session = closed({
   expiresAt: time,
   ip: orNull(text),
   userAgent: orNull(text),
-  isCurrent: described(flag, 'Whether it is the session of this request.'),
+  isCurrent: described(flag, 'Whether this is the session of the request.'),
 });
 
 /** The schemas of account routes that are the same for every auth collection. */
@@ -98,7 +98,7 @@ export const accountSchemas = {
       data: draftData,
       version: described(
         orNull(count),
-        'The version of the document that was changed; `null` for one that is not there yet.',
+        'The version of the document that the user has changed; `null` for a document that does not exist yet.',
       ),
     },
     ['data'],

@@ -50,7 +50,7 @@ export const anything: Shape<unknown> = {};
 export const anyObject: Shape<Record<string, unknown>> = { type: 'object' };
 
 /** A member of a body that the service ignores, so that a document that was read can be sent back. */
-export const ignored: Schema = { description: 'Made by the server, ignored in a body.', readOnly: true };
+export const ignored: Schema = { description: 'Set by the server, ignored in a body.', readOnly: true };
 
 /** An object with these members and no other. */
 export function closed<P extends Record<string, Shape<unknown>>, Needed extends keyof P & string = keyof P & string>(

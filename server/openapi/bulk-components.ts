@@ -4,9 +4,9 @@ import { choice, closed, count, described, flag, listOf, namesOf, orNull, place,
 import { type Schema, schemaRef } from './fields.ts';
 
 const most = 1000;
-const index = described(count, 'Its place in the call, from 0.');
+const index = described(count, 'The index of the document in the call, from 0.');
 const version = described(place, 'The version after the call.');
-const batch = described(orNull(uuid), 'The id in each event of the call; null where nothing was recorded.');
+const batch = described(orNull(uuid), 'The id in each event of the call; null if nothing was recorded.');
 
 /** The result of one document: one of these outcomes. */
 function resultOf<const Outcome extends string>(outcomes: readonly Outcome[]) {
@@ -15,8 +15,8 @@ function resultOf<const Outcome extends string>(outcomes: readonly Outcome[]) {
 
 /** The answer about documents that were chosen. */
 function changedOf<const Outcome extends string>(outcomes: readonly Outcome[]) {
-  const matched = described(count, 'How many documents it is about.');
-  const changed = described(count, 'How many of them are not as they were; with `dryRun`: would not be.');
+  const matched = described(count, 'The number of documents that were chosen.');
+  const changed = described(count, 'The number of documents that were changed; with `dryRun`, that would be.');
   return closed({ matched, changed, results: listOf(resultOf(outcomes)), batch });
 }
 
@@ -44,9 +44,12 @@ export function bulkBodies(collection: Collection): Record<string, Schema> {
   const docsOf = (use: 'create' | 'update') => ({ ...listOf(schemaRef(`${name}.${use}`)), maxItems: most });
   const created = closed({ docs: docsOf('create') });
   const keys = uniqueNames(collection);
-  const upsertBy = described({ ...text, enum: keys }, 'Documents that have its value are changed, the others created.');
+  const upsertBy = described(
+    { ...text, enum: keys },
+    'A unique field: documents that have its value are changed, the others created.',
+  );
   const upserted = closed({ docs: docsOf('update'), upsertBy });
-  const dryRun = described(flag, 'True: nothing is done, and the answer tells what would be.');
+  const dryRun = described(flag, 'True: nothing is done, and the answer shows what would be done.');
   const selections: Record<string, Schema>[] = [
     { where: schemaRef(`${name}.where`) },
     { ids: { ...listOf(text), maxItems: most, uniqueItems: true } },

@@ -38,7 +38,7 @@ export function schemesOf(model: Model, site: string | null): Record<string, Sch
     .filter(({ auth }) => auth.cookies)
     .map(({ slug }) => [schemeOf(slug), cookie(slug, cookieName(site, slug))] as const);
   return {
-    apiKey: { ...key, description: `${keyText} On accounts it counts only where the configuration says so.` },
+    apiKey: { ...key, description: `${keyText} On accounts, a key alone counts only if the configuration allows it.` },
     bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: bearerText },
     ...Object.fromEntries(cookies),
     ...ofSite,
@@ -86,7 +86,7 @@ export function refusalsOf(model: Model, caller: Caller, isWrite: boolean): Answ
   if (caller.kind === 'auditor' || caller.kind === 'eraser') return refusalsOfAudit(model, caller, comesByCookie);
   const reasons = [
     ...(isWrite && comesByCookie ? [foreign] : []),
-    ...(caller.kind === 'admitted' && mayBeForbidden(model, caller) ? ['a rule said no'] : []),
+    ...(caller.kind === 'admitted' && mayBeForbidden(model, caller) ? ['a rule refused'] : []),
     ...(caller.kind === 'manager' ? ['the caller does not manage keys'] : []),
     // Where all is public, a key sees what everybody does.
     ...(caller.kind === 'admitted' || (caller.kind === 'known' && !caller.orAnybody) ? [outside] : []),
@@ -109,14 +109,16 @@ function refusalsOfAudit(
 ): Answers {
   const isEraser = caller.kind === 'eraser';
   const reasons = [
-    isEraser ? 'the API key was not given the right' : 'the caller lacks the scope',
+    isEraser ? 'the API key does not have the right' : 'the caller lacks the scope',
     ...(isEraser
-      ? [model.erase ? 'the rule said no' : 'the user may not delete the document, or not see all that it holds']
+      ? [model.erase ? 'the rule refused' : 'the user may not delete the document, or may not read all of it']
       : []),
     // Without an audit rule, the rules for reading are asked.
     ...(!isEraser && caller.refusesKeys && !model.audit ? ['the caller may not read it today'] : []),
     ...(isEraser || caller.refusesKeys ? ['the accounts of the collection are closed to API keys'] : []),
-    ...(comesByCookie && (isEraser || caller.refusesForeign) ? ['a cookie came from a page elsewhere'] : []),
+    ...(comesByCookie && (isEraser || caller.refusesForeign)
+      ? ['a request with a cookie came from another origin']
+      : []),
   ];
   return { ...refusals([401]), 403: json(sentenceOf(reasons), 'Error') };
 }
@@ -165,15 +167,19 @@ function schemeOf(slug: string): string {
   return `cookie.${slug}`;
 }
 
-const outside = 'the scopes of the API key do not hold it';
-const foreign = 'a write under a cookie came from another origin';
-const keyText = 'An API key: trusted code, within its scopes if it has some.';
+const outside = 'the scopes of the API key do not include the operation';
+const foreign = 'a write with a cookie came from another origin';
+const keyText = 'An API key: trusted code, limited to its scopes if it has any.';
 function siteText(site: string): string {
-  return `Which of the sites of this server is meant: \`${site}\`. A token names its site by itself, so it is not needed beside one.`;
+  return (
+    `The site of this server: \`${site}\`. A token names its site itself, so a request with a token does not need this ` +
+    'header.'
+  );
 }
 
 const bearerText =
-  'The token of a user, from a login. With an API key beside it the rights are those of the user, and both have to be valid.';
+  'The token of a user, from a login. If an API key is sent too, both must be valid, and the rights are those of the ' +
+  'user.';
 
 function cookie(slug: string, name: string): Schema {
   return {
@@ -181,8 +187,9 @@ function cookie(slug: string, name: string): Schema {
     in: 'cookie',
     name,
     description:
-      `The token of a user of ${slug}, as a login sets it in browsers. It counts where there is neither an API key nor an ` +
-      'Authorization header. Of several such cookies that of the collection of the route counts, then that of the ' +
-      'admin collection. A write needs an `Origin` or `Sec-Fetch-Site` that says that it comes from the same origin.',
+      `The token of a user of ${slug}, which a login sets in browsers. It is used only if the request has neither an API key ` +
+      'nor an `Authorization` header. Of several such cookies, the one of the collection of the route is used, else the one ' +
+      'of the admin collection. A write needs an `Origin` or `Sec-Fetch-Site` header that says that it comes from the same ' +
+      'origin.',
   };
 }

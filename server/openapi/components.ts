@@ -81,7 +81,7 @@ function writtenOf(fields: readonly Field[], made: Record<string, Schema>): Sche
     ...objectOf(fields, 'answer', made),
     required: Object.keys(made),
     description:
-      'The whole, for a caller who may read it; for any other its id, its times and the fields that were sent.',
+      'The whole document, for a caller who may read it; for others, its id, its times and the fields that were sent.',
   };
 }
 
@@ -98,7 +98,7 @@ export function listSchema<T>(document: Shape<T>) {
     nextPage: orNull(place),
     prevPage: orNull(place),
   };
-  const nextCursor = described(orNull(text), 'With `after`: the `after` of the next documents, null at the end.');
+  const nextCursor = described(orNull(text), 'With `after`: the `after` of the next page; null at the end.');
   return closed({ ...always, nextCursor }, namesOf(always));
 }
 
@@ -123,7 +123,7 @@ function beforeItIsWritten(field: Field): Field {
 /** References of the past state to documents that are gone. */
 const danglingIds: Shape<{ field: string; id: string }[]> = {
   type: 'array',
-  description: 'Ids of documents that are gone: they stay as they are.',
+  description: 'Ids of documents that do not exist any more; the fields keep them.',
   items: closed({ field: text, id: anything }),
 };
 
@@ -135,15 +135,15 @@ const dryRun = closed({
 });
 
 const restore = either(
-  closed({ version: described(place, 'The version of the document.') }),
-  closed({ position: described(place, 'The position in the log at which the document was so.') }),
+  closed({ version: described(place, 'The version to restore.') }),
+  closed({ position: described(place, 'The position of the log whose state is restored.') }),
 );
 
 const countSchemas = { Count: closed({ count }), Absent: absent };
 
 const figures = described(
   anyObject as Shape<Record<string, number | string | null>>,
-  'By path; null where no document has a value.',
+  'By path; null if no document has a value.',
 );
 const figuresByKind = { sum: figures, min: figures, max: figures, avg: figures };
 const groupValue: Shape<string | number | boolean | null> = {};
@@ -155,24 +155,24 @@ const groupSchemas = {
         {
           key: described(
             anyObject as Shape<Record<string, ValueOf<typeof groupValue>>>,
-            'The value of each path of `groupBy`; null without one.',
+            'The value of each path of `groupBy`; null for documents without a value.',
           ),
-          count: described(count, 'Documents of the group.'),
+          count: described(count, 'The number of documents in the group.'),
           ...figuresByKind,
         },
         ['key', 'count'],
       ),
     ),
-    total: described(count, 'Groups in all.'),
+    total: described(count, 'The number of all groups.'),
   }),
   Values: closed({
     values: listOf(
       closed({
-        value: described(groupValue, 'null for documents without one.'),
-        count: described(count, 'Documents that have it.'),
+        value: described(groupValue, 'The value; null for documents without one.'),
+        count: described(count, 'The number of documents that have the value.'),
       }),
     ),
-    total: described(count, 'Values in all.'),
+    total: described(count, 'The number of all values.'),
   }),
 };
 
@@ -212,20 +212,20 @@ const fixed = {
   }),
   Preview: closed({
     collection: described(text, 'The slug of the collection.'),
-    id: described(text, 'The id of a document of it.'),
-    data: described(anyObject, 'The draft, as a form has it: nothing of it is checked.'),
+    id: described(text, 'The id of a document of the collection.'),
+    data: described(anyObject, 'The draft, as a form has it. It is not validated.'),
   }),
   Boot: closed({
     title: described(text, 'The title of the admin UI.'),
     initialized: described(
       flag,
-      'Whether the admin collection has a user. Without one, its page of setup makes the first.',
+      'Whether the admin collection has a user. If not, its setup page creates the first one.',
     ),
     authCollections: listOf(
       closed({
         slug: text,
         labels: orNull(closed({ singular: text, plural: text })),
-        isAdmin: described(flag, 'Whether it is the admin collection.'),
+        isAdmin: described(flag, 'Whether this is the admin collection.'),
         login: described(listOf(choice(['password'])), 'The ways to log in.'),
       }),
     ),

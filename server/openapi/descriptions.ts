@@ -11,9 +11,10 @@ type Target = Collection | Global;
 /** `GET /api/collections/<slug>` */
 export function ofList(model: Model, target: Collection): string {
   return paragraphs(
-    'Returns a page of the documents that the caller may read; `total` counts all of them that match. `where` filters and `sort` ' +
-      'orders by fields that the caller may read, also through objects, lists and relationships by dotted paths; by fields that ' +
-      'a read hook changes only where they are `queryable`. An unknown parameter, path or operator is a 400 that names it.',
+    'Returns a page of the documents that the caller may read; `total` counts all that match. `where` filters and `sort` ' +
+      'orders by fields that the caller may read. Dotted paths lead through objects, lists and relationships. Fields that a ' +
+      'read hook changes can be used only if they are `queryable`. An unknown parameter, path or operator is a 400 that ' +
+      'names it.',
     whoMay(model, target, 'read'),
   );
 }
@@ -21,7 +22,8 @@ export function ofList(model: Model, target: Collection): string {
 /** `GET /api/collections/<slug>/count` */
 export function ofCount(model: Model, target: Collection): string {
   return paragraphs(
-    'Returns the number of documents that the caller may read, of those that match `where`: the `total` of the list with this filter.',
+    'Returns the number of documents that the caller may read and that match `where`: the `total` of the list with this ' +
+      'filter.',
     whoMay(model, target, 'read'),
   );
 }
@@ -29,7 +31,8 @@ export function ofCount(model: Model, target: Collection): string {
 /** `GET /api/collections/<slug>/{id}` */
 export function ofRead(model: Model, target: Collection): string {
   return paragraphs(
-    'Returns a document with every field that the caller may read: `null` where there is no value, `[]` for lists.',
+    'Returns a document with every field that the caller may read: `null` for a field without a value, `[]` for an empty ' +
+      'list.',
     ifNoneMatch,
     whoMay(model, target, 'read'),
   );
@@ -39,12 +42,12 @@ export function ofRead(model: Model, target: Collection): string {
 export function ofCreate(model: Model, target: Collection): string {
   const { auth, upload } = target;
   return paragraphs(
-    'Creates a document and answers it. A field that is missing in the body gets its default, else `null`, or `[]` for lists; an ' +
-      "unknown one is a 400. `id`, `createdAt` and `updatedAt` are the server's, and ignored in a body.",
+    'Creates a document and returns it. A field that is missing in the body gets its default, else `null`, or `[]` for ' +
+      'lists; an unknown field is a 400. The server sets `id`, `createdAt` and `updatedAt` and ignores them in a body.',
     upload
       ? `The part \`file\` is the file, of at most ${counted(upload.maxFileSize, 'byte')}; every other part is a field.`
       : bodyOf(model),
-    auth ? 'The document is an account: without a `password` no login is possible until one is set.' : '',
+    auth ? 'The document is an account: without a `password`, no login is possible until a password is set.' : '',
     reasonOf(target),
     repeatable,
     whoMay(model, target, 'create'),
@@ -56,8 +59,8 @@ export function ofCreateMany(model: Model, target: Collection, isUnique: boolean
   return paragraphs(
     `Creates up to 1,000 documents: all of them or none, each under the rules of a single create. Errors name the place of the document: \`docs.3.title\`. The body has at most ${model.limits.bulkBody} bytes.`,
     isUnique
-      ? 'With `upsertBy`, the name of a unique field, documents that exist are changed by the fields in the body: those that have the ' +
-          'same value in this field. That needs the right to read and to update them.'
+      ? '`upsertBy` names a unique field: a document that has the same value in this field is changed by the fields in the ' +
+          'body, the others are created. This needs the right to read and to update these documents.'
       : '',
     target.auth ? 'A `password` is not taken here.' : '',
     inBatch,
@@ -97,9 +100,9 @@ export function ofUpdate(model: Model, target: Collection): string {
   return paragraphs(
     merged,
     upload
-      ? 'A form with the part `file` replaces the file, one without it and JSON leave it as it is.'
+      ? 'A form with the part `file` replaces the file; JSON, or a form without this part, leaves the file as it is.'
       : bodyOf(model),
-    auth ? 'A `password` ends the sessions of the account, but for the one that sets it.' : '',
+    auth ? 'A `password` ends all sessions of the account, except the one that sets it.' : '',
     reasonOf(target),
     matched,
     repeatable,
@@ -111,10 +114,10 @@ export function ofUpdate(model: Model, target: Collection): string {
 export function ofDelete(model: Model, target: Collection): string {
   const { auth, upload } = target;
   return paragraphs(
-    'Deletes a document and returns its last state. Its unique values are free again, and relationships to it keep its id. Its past ' +
-      'versions stay in the log, and a restore brings it back.',
-    auth ? 'Its sessions end.' : '',
-    upload ? 'Its file is served no longer; the bytes stay for a restore.' : '',
+    'Deletes a document and returns its last state. Its unique values are free again, and relationships to it keep its id. ' +
+      'Its past versions stay in the log, and a restore brings the document back.',
+    auth ? 'The sessions of the account end.' : '',
+    upload ? 'Its file is no longer served; the bytes are kept for a restore.' : '',
     reasonOf(target),
     matched,
     repeatable,
@@ -125,22 +128,22 @@ export function ofDelete(model: Model, target: Collection): string {
 /** `POST /api/collections/<slug>/{id}/restore` */
 export function ofRestore(target: Collection): string {
   return paragraphs(
-    'Restores a document to one of its versions, or to its state at a position of the log; a deleted one too. That is ' +
-      'one more version: nothing that came since is lost.',
+    'Restores a document to one of its versions, or to its state at a position of the log, also if it was deleted. This ' +
+      'makes a new version, and no later version is lost.',
     target.auth ? 'An account comes back without its password and its sessions.' : '',
     restored,
     reasonOf(target),
     matched,
     repeatable,
-    'It takes the right to update the document, or to create it where it is gone, and the right to see its past state.',
+    'Needs the right to update the document, or to create it if it was deleted, and the right to see its past state.',
   );
 }
 
 /** `GET /api/globals/<slug>` */
 export function ofReadGlobal(model: Model, target: Global): string {
   return paragraphs(
-    'Returns the one document of this global. Until it is first written, that is its defaults, and `createdAt` and `updatedAt` ' +
-      'are `null`.',
+    'Returns the single document of this global. Until the global is first written, this is its defaults, and `createdAt` ' +
+      'and `updatedAt` are `null`.',
     ifNoneMatch,
     whoMay(model, target, 'read'),
   );
@@ -154,12 +157,12 @@ export function ofUpdateGlobal(model: Model, target: Global): string {
 /** `POST /api/globals/<slug>/restore` */
 export function ofRestoreGlobal(): string {
   return paragraphs(
-    'Restores the global to one of its versions, or to its state at a position of the log. That is one more version: nothing ' +
-      'that came since is lost.',
+    'Restores the global to one of its versions, or to its state at a position of the log. This makes a new version, and ' +
+      'no later version is lost.',
     restored,
     matched,
     repeatable,
-    'It takes the right to update the global, and the right to see its past state.',
+    'Needs the right to update the global, and the right to see its past state.',
   );
 }
 
@@ -192,27 +195,30 @@ function listOf(names: readonly string[]): string {
 
 /** The condition of a read. */
 export const ifNoneMatch =
-  'With `If-None-Match` the answer is a 304 without a body, as long as it would be the one that has this `ETag`.';
+  'With `If-None-Match`, the answer is a 304 without a body as long as the `ETag` is the same.';
 const merged =
-  'Changes the fields in the body and leaves all others as they are. Each is replaced whole: an object or a list takes the place of ' +
-  'the one before, and what it leaves out is gone, or gets its default. `null` takes a value away. Where nothing differs nothing ' +
-  'is recorded.';
+  'Changes the fields in the body and leaves all other fields as they are. Each field is replaced as a whole: an object ' +
+  'or a list replaces the former one, and its missing members are removed or get their defaults. `null` removes a value. ' +
+  'If nothing changes, nothing is recorded.';
 const matched =
-  'With `If-Match` it is done only at the version that has this `ETag`, else it is a 412; without it the last write of a field wins.';
+  'With `If-Match`, the write is done only at the version that has this `ETag`, else it is a 412. Without `If-Match`, ' +
+  'the last write of a field wins.';
 const chosen = (right: string) =>
   'The documents are those with these `ids`, or those that meet `where` and that the caller may read. If the caller may not ' +
   `${right} one of them, nothing is done.`;
-const inBatch = 'All events of the call have its `batch`, by which the audit API lists them and undoes the call.';
-const repeatable = 'With an `Idempotency-Key` it can be sent again after a lost response, and is done once.';
+const inBatch = 'All events of the call have its `batch`. With this id the audit API lists them and undoes the call.';
+const repeatable =
+  'With an `Idempotency-Key`, the request can be sent again after a lost answer, and takes effect only once.';
 const restored =
-  'With `dryRun` nothing is done, and the answer tells what would be. The values of then must fit the fields of today, else 400.';
+  "With `dryRun` nothing is done, and the answer shows what the restore would change. The past values must fit today's " +
+  'fields, else 400.';
 
 function bodyOf({ limits }: Model): string {
   return `The body has at most ${limits.body} bytes.`;
 }
 
 function reasonOf({ requiresReason }: Collection): string {
-  return requiresReason ? '`X-Change-Reason` is needed: it says why.' : '';
+  return requiresReason ? '`X-Change-Reason` is required: the reason of the change.' : '';
 }
 
 /** The admitted callers, as far as the configuration has them as data: rules are functions. */

@@ -15,15 +15,16 @@ import type { Operation } from './operation.ts';
 const jsonPath = '/openapi.json';
 
 const description =
-  'Every answer is JSON, but for files. Texts may not hold NUL characters or lone surrogates. Documents written under an ' +
-  'earlier configuration are returned as they are, and so are results of read hooks: they may break rules that are described here. ' +
-  'Where the log is in PostgreSQL, the answer to a write has the header `Annals-Position`, which reads may send back, and every ' +
-  'request may be answered with 503 and `Retry-After`: this node does not see what other nodes have written, or the outcome of a write ' +
-  'is not known, which the same `Idempotency-Key` finds out.';
+  'Every answer is JSON, except files. Texts may not contain NUL characters or lone surrogates. Documents written under ' +
+  'an earlier configuration are returned unchanged, and so are the results of read hooks: both may break the rules ' +
+  'described here. If the log is in PostgreSQL, the answer to a write has the header `Annals-Position`, which later ' +
+  'reads may send back. Any request may then be answered with 503 and `Retry-After`, because this node does not see the ' +
+  'writes of other nodes, or because the outcome of a write is not known; a retry with the same `Idempotency-Key` finds ' +
+  'it out.';
 
 const auditDescription =
-  'The history of documents and accounts, by whom and why, and the proofs of it: routes beside those of the contract. Events written ' +
-  'under an earlier configuration are returned as they were.';
+  'The history of documents and accounts with authors and reasons, and the proofs of it. These routes are not part of ' +
+  '`/api/openapi.json`. Events written under an earlier configuration are returned unchanged.';
 
 type Described = Pick<App, 'model' | 'site' | 'basePath'>;
 

@@ -19,7 +19,8 @@ import {
 export const fieldErrors: Shape<{ field: string; message: string }[]> = {
   type: 'array',
   description:
-    'The fields, parameters or headers that are to blame; nested ones by dotted path. The field is empty where it is the body as a whole.',
+    'The wrong fields, parameters or headers; nested fields by dotted path. The field is empty if the body as a whole is ' +
+    'wrong.',
   items: closed({ field: text, message: text }),
 };
 
@@ -36,11 +37,12 @@ export function errorSchema<More extends Record<string, Shape<unknown>>, Needed 
 /** The refusal of a write that is meant for another version. */
 export const stale = errorSchema(
   {
-    version: described(count, 'The version that the document is at.'),
-    etag: described(text, 'Its `ETag`; only if the caller may read it.'),
+    version: described(count, 'The current version of the document.'),
+    etag: described(text, 'The `ETag` of this version; only if the caller may read the document.'),
     fields: {
       type: 'array',
-      description: 'The fields that are not as the caller knows them; only if the caller may read the document.',
+      description:
+        'The fields that differ from the version that the caller named; only if the caller may read the document.',
       items: closed({ field: text, before: anything, current: anything }, ['field', 'current']),
     },
   },
@@ -52,13 +54,14 @@ const turn = closed({ version: place, position: place, recordedAt: time });
 /** The refusal of a document that is not there as of a moment. It has at most one of the two events. */
 export const absent = errorSchema({
   created: described(turn, 'The later event that created the document.'),
-  deleted: described(turn, 'The event that had deleted the document.'),
+  deleted: described(turn, 'The earlier event that deleted the document.'),
 });
 
 /** The unique values that stand in the way of a write. */
 export const conflicts: Shape<{ field: string; id?: string }[]> = {
   type: 'array',
-  description: 'The unique values that others have, with the ids of those that the caller may read.',
+  description:
+    'The unique fields whose values other documents have, with the ids of the documents that the caller may read.',
   items: closed({ field: text, id: text }, ['field']),
 };
 

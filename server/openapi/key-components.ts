@@ -17,17 +17,17 @@ import {
 const operations = withKeywords(unique(keyOperations), { minItems: 1 });
 const scope = closed({ collections: slugs(text), globals: slugs(text), operations });
 const members = {
-  id: described({ ...text, pattern: '^[0-9a-f]{16}$' }, 'Events name the key by it.'),
+  id: described({ ...text, pattern: '^[0-9a-f]{16}$' }, 'The id by which events name the key.'),
   name: text,
   scopes: listOf(refTo('KeyScope', scope)),
   audit: listOf(choice(keyAudits)),
   createdAt: time,
   createdBy: closed({ type: choice(['user', 'apiKey', 'system']), id: text }, ['type']),
   expiresAt: orNull(time),
-  lastUsedAt: described(orNull(time), 'To the minute; null before the first use.'),
+  lastUsedAt: described(orNull(time), 'The time of the last use, to the minute; null before the first use.'),
 };
 const key = closed(members);
-const secret = described(text, 'For the header `x-api-key`. It is shown this once.');
+const secret = described(text, 'The secret, for the header `x-api-key`. It is shown only once.');
 
 /** The schemas of API keys. The scopes of a key may name collections that are no longer configured. */
 export const keySchemas = {
@@ -58,7 +58,7 @@ export function keyBodies({ collections, globals }: Pick<Model, 'collections' | 
         }),
         scopes: withKeywords(listOf(refTo('NewKeyScope', newScope)), { maxItems: maxKeyScopes, default: [] }),
         audit: withKeywords(unique(keyAudits), { default: [] }),
-        expiresAt: described(orNull(time), 'In the future; null, the default: never.'),
+        expiresAt: described(orNull(time), 'A time in the future; null, the default: the key does not expire.'),
       },
       ['name'],
     ),
@@ -76,7 +76,7 @@ function unique<Word extends string>(words: readonly Word[]): Shape<readonly Wor
 function slugs(items: Shape<string>): Shape<'*' | readonly string[]> {
   return described(
     either(choice(['*']), { ...listOf(items), uniqueItems: true }),
-    '`*` stands for all, also those of later configurations.',
+    '`*` stands for all, also for those of later configurations.',
   );
 }
 

@@ -50,11 +50,12 @@ declare module '@hapi/hapi' {
 
 /** The headers of a document or global that is read. */
 export const ifKnown = Joi.object({
-  'If-None-Match': Joi.string().description('The `ETag` of the answer that is there already.'),
+  'If-None-Match': Joi.string().description('The `ETag` of the answer that the client has.'),
 });
 /** Which version of a document or global a write is meant for, as a header. */
 export const ifMatch = Joi.string().description(
-  'The `ETag` of the document as it is known, or `*`: else 412, and nothing is done.',
+  'The `ETag` of the version that the client has read, or `*`. If the document has another version, the answer is a 412 ' +
+    'and nothing is done.',
 );
 /** Why the caller writes, as a header. */
 export const reason = Joi.string()
@@ -65,7 +66,9 @@ const key = Joi.string()
   .min(1)
   .max(255)
   .pattern(/^[!-~]+$/)
-  .description('Names this attempt: sent again within 7 days with the same body, it gets the first answer again.');
+  .description(
+    'Makes the request safe to retry: a request with the same key and body within 7 days gets the first answer again.',
+  );
 
 /** The headers of a write that no collection is known of. */
 export const headersOfAnyWrite = Joi.object({ 'X-Change-Reason': reason, 'Idempotency-Key': key });

@@ -3,7 +3,7 @@ import { actorTypes } from '../../projections/tables/audit.ts';
 import { choice, closed, described, either, nothing, orNull, pageOf, place, text, time } from './basics.ts';
 
 const ofReference = {
-  field: described(text, 'The path of the field, without places in lists.'),
+  field: described(text, 'The path of the field, without the indexes of lists.'),
   title: text,
 };
 
@@ -31,8 +31,8 @@ export const trashSchemas = {
       title: described(orNull(text), '`null` without the audit scope `payloads`.'),
       deletedAt: time,
       deletedBy: described(orNull(actor), '`null` without the audit scope `headers`.'),
-      reason: described(orNull(text), '`null` where there is no reason, or without the audit scope `payloads`.'),
-      version: described(place, 'The last version of the document, that a restore may name.'),
+      reason: described(orNull(text), '`null` if there is no reason, or without the audit scope `payloads`.'),
+      version: described(place, 'The last version of the document; a restore can name it.'),
     }),
   ),
 };

@@ -18,20 +18,20 @@ export type Answers = { [status: string]: Answer };
 
 /** The meaning of each refusal (contract, section 7), for the statuses that operations can have. */
 const meanings = {
-  400: 'Fields or parameters are wrong, or the request cannot be read at all.',
-  401: 'A credential is needed, or the one that came is wrong.',
-  403: 'A rule of the configuration said no.',
+  400: 'Fields or parameters are wrong, or the request cannot be parsed.',
+  401: 'A credential is missing or wrong.',
+  403: 'A rule of the configuration refused the request.',
   404: 'There is no such document.',
   408: 'The body took too long to arrive.',
-  409: 'A unique value is taken, or others keep changing the document.',
+  409: 'A unique value is taken, or other writers keep changing the document.',
   413: 'The body is too large.',
   415: 'The body is not JSON, or it is compressed.',
-  500: 'A fault of the service or of a hook.',
+  500: 'A bug in the service or in a hook.',
 } as const;
 
 const meaningsForNow = {
-  429: 'There were too many calls, or too many failed logins.',
-  503: 'There is no room on the disk, or too many writes or passwords wait; or the clock of the service has jumped.',
+  429: 'Too many calls, or too many failed logins.',
+  503: 'The disk is full, too many writes or passwords are queued, or the clock of the service has jumped.',
 } as const;
 
 /** An answer with an example of its body, where there is one. */
@@ -45,7 +45,7 @@ export function header(description: string, schema: Schema, required = true): Sc
 }
 
 /** The header that says when to come again. */
-export const retryAfter = { 'Retry-After': header('After how many seconds to try again.', place) };
+export const retryAfter = { 'Retry-After': header('The seconds to wait before the next attempt.', place) };
 
 /** The refusal of what is not possible just now. */
 export function unavailable(description: string): Answers {
@@ -58,7 +58,7 @@ export function json(description: string, schema: string): Answer {
 }
 
 const ofThen = {
-  'Annals-Position': header('With `asOf`: the position of the log that the answer is as of.', count, false),
+  'Annals-Position': header('With `asOf`: the position of the log at which the answer shows the data.', count, false),
 };
 
 /** An answer that may be as of a moment. */
@@ -69,15 +69,15 @@ export function asOfThen(answer: Answer): Answer {
 /** The refusal of a document that is not there, today or as of a moment. */
 export const refusalOfAbsent: Answers = {
   404: json(
-    'There is no such document. With `asOf`, if it was created later or was deleted by then, and the caller may read it as it is ' +
-      'or last was, `created` or `deleted` tells where.',
+    'There is no such document. With `asOf`: if the document was created later or deleted before, and the caller may read ' +
+      'its current or last version, `created` or `deleted` names the event.',
     'Absent',
   ),
 };
 
 /** The refusal of what cannot be answered as of a moment just now. */
 export const refusalsOfThen: Answers = unavailable(
-  'Too much of the past is being made ready, or too many answers wait to be read; try again later.',
+  'Too many copies of the past are being built, or too many answers are queued; try again later.',
 );
 
 const behind = 'The search index is behind the documents; try again later.';
@@ -87,24 +87,27 @@ export const refusalOfSearch: Answers = unavailable(behind);
 
 /** As {@link refusalsOfThen}, where `q` may search as well. */
 export const refusalsOfThenOrSearch: Answers = unavailable(
-  `Too much of the past is being made ready, or too many answers wait to be read; try again later. With \`q\`: ${behind}`,
+  `Too many copies of the past are being built, or too many answers are queued; try again later. With \`q\`: ${behind}`,
 );
 
 const ofFiles = {
-  ETag: header('Stands for the bytes: it changes when they do.', text),
+  ETag: header('Changes when the bytes change.', text),
   'Accept-Ranges': header('`bytes`', text),
-  'Content-Range': header('Which bytes of how many: `bytes 0-499/1234`, or `bytes */1234`.', text),
-  'Content-Disposition': header('The name of the file; `attachment` where it is not to be shown.', text),
-  'Content-Security-Policy': header('Keeps what would run in a browser from running.', text, false),
-  'Cross-Origin-Resource-Policy': header('`cross-origin`, for what anybody may read.', text, false),
+  'Content-Range': header('The range, and the size of the file: `bytes 0-499/1234`, or `bytes */1234`.', text),
+  'Content-Disposition': header(
+    'The name of the file; `attachment` if a browser should save the file instead of showing it.',
+    text,
+  ),
+  'Content-Security-Policy': header('Prevents active content from running in a browser.', text, false),
+  'Cross-Origin-Resource-Policy': header('`cross-origin`, if everybody may read the file.', text, false),
 };
 
 const ofDocument = {
-  ETag: header('Stands for the document: it begins with its version, and changes when the answer does.', text),
+  ETag: header('Begins with the version of the document, and changes when the answer changes.', text),
 };
 
 /** The headers of `/api/schemas`. */
-export const ofSchemas = { ETag: header('Stands for the answer: it changes when that does.', text) };
+export const ofSchemas = { ETag: header('Changes when the answer changes.', text) };
 
 /** A document, with the tag that stands for it. */
 export function document(description: string, schema: string): Answer {
@@ -113,7 +116,7 @@ export function document(description: string, schema: string): Answer {
 
 const ofReplay = {
   'Idempotent-Replayed': header(
-    '`true` where the `Idempotency-Key` was used before: then this is the first answer again.',
+    '`true` if the `Idempotency-Key` was used before: this is the first answer again.',
     { type: 'string', enum: ['true'] },
     false,
   ),
@@ -126,12 +129,12 @@ export function replayable(answer: Answer): Answer {
 
 /** The response when the client's copy is current, as requested by `If-None-Match`. */
 export const unchanged: Answers = {
-  304: { description: 'The document is the one that is there already.', headers: ofDocument },
+  304: { description: 'The document has not changed: it still has this `ETag`.', headers: ofDocument },
 };
 
 /** The refusal of a write that is meant for another version. */
 export const refusalOfStale: Answers = {
-  412: json('The document is at another version than `If-Match` names.', 'Stale'),
+  412: json('The document is not at the version that `If-Match` names.', 'Stale'),
 };
 
 /** The refusal of an `Idempotency-Key` that came with something else before. */
@@ -141,7 +144,7 @@ export const refusalOfOther: Answers = {
 
 /** The answer to a restore: the document, or its state after one. */
 export function restored(schema: string): Answer {
-  const description = 'The document, with its `ETag`; or with `dryRun` what would be different.';
+  const description = 'The document, with its `ETag`; with `dryRun`, the differences that the restore would make.';
   const { ETag } = ofDocument;
   return {
     description,
@@ -152,7 +155,10 @@ export function restored(schema: string): Answer {
 
 /** The refusal of a restore that cannot be. */
 export const refusalOfRestore: Answers = {
-  409: json('Unique values are taken, the past state is erased, or other writes keep changing it.', 'Unrestorable'),
+  409: json(
+    'Unique values are taken, the past state was erased, or other writes keep changing the document.',
+    'Unrestorable',
+  ),
 };
 
 /** Bytes of a file, of its own type, with these headers. */
@@ -167,14 +173,14 @@ export function headersOf(names: readonly (keyof typeof ofFiles)[]): Record<stri
 
 /** The refusal of a store of files that does not answer, or is full. */
 export function refusalsOfStore(others = ''): Answers {
-  return unavailable(`The store of the files does not answer, or has no room${others}.`);
+  return unavailable(`The store of files does not answer, or is full${others}.`);
 }
 
 /** The refusals that differ if a body may be a file. */
 export const refusalsOfUploads: Answers = {
-  413: json('The file is too large, which `errors` says, or the rest of the body is.', 'Error'),
-  415: json('The body is of a type that is not taken here, or it is compressed.', 'Error'),
-  ...refusalsOfStore('; or too many writes wait, or the clock of the service has jumped'),
+  413: json('The file is too large (then `errors` names `file`), or the rest of the body is.', 'Error'),
+  415: json('The body has a type that this operation does not accept, or is compressed.', 'Error'),
+  ...refusalsOfStore('; or too many writes are queued, or the clock of the service has jumped'),
 };
 
 /** The refusals with these statuses. */
@@ -186,7 +192,7 @@ export function refusals(statuses: readonly (keyof typeof meanings)[]): Answers 
 
 /** The refusal of a write that cannot be recorded just now. */
 export const refusalForNow: Answers = unavailable(
-  'There is no room on the disk, too many writes wait, or the clock of the service has jumped.',
+  'The disk is full, too many writes are queued, or the clock of the service has jumped.',
 );
 
 /** The refusals with these statuses where accounts are: they say when to come again. */
@@ -198,5 +204,5 @@ export function refusalsForNow(statuses: readonly (keyof typeof meaningsForNow)[
 
 /** A hook may refuse with a status of its own. */
 export function ofHooks(isHooked: boolean): Answers {
-  return isHooked ? { default: json('A refusal of a hook of the configuration.', 'Error') } : {};
+  return isHooked ? { default: json('A hook of the configuration refused the request.', 'Error') } : {};
 }

@@ -30,7 +30,7 @@ const number: Shape<number> = { type: 'number' };
 
 const rightsToField = described(
   closed({ read: flag, create: flag, update: flag }),
-  'The rights of the user to the field, in some documents at least. With a token only.',
+  'The rights of the user to the field, in at least some documents. Only with the token of a user.',
 );
 
 /** The schema of a field of `/api/schemas`. */
@@ -44,7 +44,10 @@ export const fieldSchema = ofType<ShownField>(
         required: flag,
         unique: flag,
         index: flag,
-        queryable: described(flag, 'Whether callers may filter by the stored value where a read hook shows another.'),
+        queryable: described(
+          flag,
+          'Whether callers may filter by the stored value although a read hook shows another one.',
+        ),
         defaultValue: anything,
         options: listOf(closed({ label: text, value: text })),
         relationTo: text,
@@ -66,13 +69,13 @@ export const fieldSchema = ofType<ShownField>(
         admin: anyObject,
         hasDefault: described(
           flag,
-          'Whether a missing value gets one, by a constant or a function. Absent on `row` only.',
+          'Whether a missing value gets a default, by a constant or a function. Absent only on `row`.',
         ),
         access: rightsToField,
       } satisfies Record<keyof ShownField, Schema>,
       ['type'],
     ),
-    'A field as it is configured. Options that are not set are absent; `name` is absent on `row` only.',
+    'A field as configured. Options that are not set are absent; `name` is absent only on `row`.',
   ),
 );
 
@@ -81,45 +84,43 @@ const fields = listOf(refTo('Field', fieldSchema));
 /** The schema of a block of a field there. */
 export const blockSchema = closed({ slug: text, label: text, fields }, ['slug', 'fields']);
 
-const description = 'The operations that the user may call, on some documents at least. With a token only.';
+const description = 'The operations that the user may call, on at least some documents. Only with the token of a user.';
 const rights = described(closed({ read: flag, create: flag, update: flag, delete: flag }), description);
 const rightsOfGlobal = described(closed({ read: flag, update: flag }), description);
 
 const uploadSchema = described(
   closed({ maxFileSize: place, mimeTypes: listOf(text) }, ['maxFileSize']),
-  'How large a file may be, in bytes, and of which types like `image/png` or `image/*`: any, where none is named.',
+  'The largest size of a file, in bytes, and its types, like `image/png` or `image/*`; without types, every type is ' +
+    'allowed.',
 );
 
-const hints = described(anyObject, 'Hints to the admin UI, as they are configured.');
+const hints = described(anyObject, 'Hints to the admin UI, as configured.');
 const collectionHints = ofType<CollectionAdmin>(hints);
 const globalHints = ofType<GlobalAdmin>(hints);
 
 /** Only a caller with a credential gets it. */
 const aboutCaller = {
   user: closed({
-    audit: described(
-      listOf(choice(['headers', 'payloads', 'export'])),
-      'The scopes of the history that the caller has.',
-    ),
+    audit: described(listOf(choice(['headers', 'payloads', 'export'])), 'The audit scopes of the caller.'),
     keys: described(flag, 'Whether the caller manages API keys.'),
-    erase: described(flag, 'Whether the caller may erase, some documents at least.'),
+    erase: described(flag, 'Whether the caller may erase at least some documents.'),
   }),
   limits: closed({
-    body: described(place, 'Bytes of a JSON body.'),
-    bulkBody: described(place, 'Bytes of one with many documents.'),
+    body: described(place, 'The largest JSON body, in bytes.'),
+    bulkBody: described(place, 'The largest body of a bulk call, in bytes.'),
   }),
   version: described(text, 'The version of the service.'),
   missingIndexes: described(
     listOf(
       closed({
         collection: text,
-        field: described(orNull(text), 'Its path; null where `admin.searchFields` names no field for `q`.'),
-        reads: described(place, 'How many reads took long without it.'),
-        slowest: described(count, 'The most milliseconds of one.'),
-        lastAt: described(text, 'When the last was, ISO 8601.'),
+        field: described(orNull(text), 'The path of the field; null if `admin.searchFields` names no field for `q`.'),
+        reads: described(place, 'The number of reads that took long without the index.'),
+        slowest: described(count, 'The milliseconds of the slowest of these reads.'),
+        lastAt: described(text, 'The time of the last of these reads, ISO 8601.'),
       }),
     ),
-    'The indexes that reads were without which took long. Only for those who manage API keys, and if there are any.',
+    'The indexes whose lack made reads take long. Only for callers who manage API keys, and only if there are any.',
   ),
 };
 
@@ -127,7 +128,7 @@ const collection = {
   slug: text,
   category: described(
     text,
-    'The slug that the collection began with: its streams are recorded under it, and a rename does not change it.',
+    'The first slug of the collection, under which its streams are recorded; a rename does not change it.',
   ),
   labels: orNull(closed({ singular: text, plural: text })),
   fields,

@@ -13,13 +13,14 @@ export function schemasOperation({ publicSchema }: Model): Operation {
     tag: 'system',
     summary: 'Read the schemas of all collections and globals',
     description:
-      'Returns the configuration: every collection and global with its fields and options, without functions. A user is told what ' +
-      `they may do in each, in \`access\`: \`false\` is sure, \`true\` may hold for some documents only.\n\n${ifNoneMatch}`,
+      'Returns the configuration: every collection and global with its fields and options, without functions. For a user, ' +
+      '`access` shows the rights to each: `false` is certain, `true` may hold only for some ' +
+      `documents.\n\n${ifNoneMatch}`,
     query: momentParameter,
     headers: ifKnown,
     answers: {
       200: asOfThen({ ...json('The configuration.', 'Schemas'), headers: ofSchemas }),
-      304: { description: 'The configuration is the one that is there already.', headers: ofSchemas },
+      304: { description: 'The configuration has not changed: it still has this `ETag`.', headers: ofSchemas },
       ...refusals([400, 403, 500]),
       ...refusalsOfThen,
     },
@@ -33,7 +34,7 @@ export function openApiOperation({ publicSchema }: Model): Operation {
     id: 'readOpenApi',
     tag: 'system',
     summary: 'Read this description',
-    description: 'Returns this document, which is made of the configuration when it is asked for first.',
+    description: 'Returns this document, which the service generates from the configuration at the first request.',
     answers: { 200: { description: 'OpenAPI 3.0.', schema: { type: 'object' } }, ...refusals([400, 500]) },
     caller: { kind: 'known', orAnybody: publicSchema },
   };
@@ -56,10 +57,10 @@ export function healthOperation(): Operation {
   return {
     id: 'readHealth',
     tag: 'system',
-    summary: 'Ask whether the process answers',
+    summary: 'Check that the process answers',
     description:
-      'For what restarts a process that hangs: it answers as long as the process does, and looks at nothing else.',
-    answers: { 200: { description: 'It does.', schema: stateSchema(['ok']) } },
+      'For a supervisor that restarts a hanging process. Answers as long as the process answers, and checks nothing else.',
+    answers: { 200: { description: 'The process answers.', schema: stateSchema(['ok']) } },
     caller: { kind: 'anybody' },
   };
 }
@@ -69,14 +70,17 @@ export function readyOperation(): Operation {
   return {
     id: 'readReady',
     tag: 'system',
-    summary: 'Ask whether the service is meant to be used',
+    summary: 'Check that the service is ready',
     description:
-      'For what sends requests: 503 while the service loads its first data, from when it is told to end, and while the disk is full. ' +
-      'Then reads are served all the same, and writes are refused. Where the log is in PostgreSQL also while this node does not see what ' +
-      'other nodes append.',
+      'For a load balancer: 503 while the service loads its first data, from the moment it is told to end, and while the ' +
+      'disk is full; with a full disk, reads are still served and writes are refused. If the log is in PostgreSQL, also 503 ' +
+      'while this node does not see the events of other nodes.',
     answers: {
-      200: { description: 'It is.', schema: stateSchema(['ready']) },
-      503: { description: 'Not yet, no longer, or not for writes.', schema: notReadySchema() },
+      200: { description: 'The service is ready.', schema: stateSchema(['ready']) },
+      503: {
+        description: 'The service is not ready yet, is shutting down, or does not accept writes.',
+        schema: notReadySchema(),
+      },
     },
     caller: { kind: 'anybody' },
   };

@@ -42,7 +42,7 @@ export function uploadSchemas(
     return {
       ...rest,
       description:
-        'Texts are read by the type of their field: an empty one is null where that is not a text type, and a list of texts may ' +
+        'Each text is parsed by the type of its field. An empty text is null, except in text fields. A list of texts may ' +
         'repeat its name.',
       properties: { file: fileOf(upload), ...(isObject(properties) ? properties : {}) },
       ...(needed.length > 0 ? { required: needed } : {}),
@@ -64,10 +64,12 @@ function encodingOf(field: Field): Encoding | null {
 }
 
 function fileOf({ maxFileSize, mimeTypes }: UploadOptions): Schema {
-  const types = mimeTypes ? `, of the types ${mimeTypes.join(', ')}. The type is` : '. Its type is';
+  const types = mimeTypes ? `, of the types ${mimeTypes.join(', ')}` : '';
   return {
     type: 'string',
     format: 'binary',
-    description: `The file: at most ${counted(maxFileSize, 'byte')}${types} what its bytes say, whatever the part says.`,
+    description:
+      `The file: at most ${counted(maxFileSize, 'byte')}${types}. ` +
+      'The service detects the type from the bytes and ignores the type that the part declares.',
   };
 }

@@ -18,13 +18,13 @@ const slugs = either(choice(['*']), listOf(text));
 
 const webhook = closed({
   name: text,
-  origin: described(text, 'Of its URL, the rest of which may be secret.'),
+  origin: described(text, 'The origin of the URL, the rest of which may be secret.'),
   collections: slugs,
   globals: slugs,
   events: listOf(choice(webhookEvents)),
-  position: described(count, 'Up to which position of the log events were looked at.'),
-  waiting: described(count, 'Deliveries that are still to be made.'),
-  parked: described(count, 'Deliveries that failed for 3 days.'),
+  position: described(count, 'The position of the log up to which events were processed.'),
+  waiting: described(count, 'The number of deliveries that are still to be made.'),
+  parked: described(count, 'The number of deliveries that failed for 3 days.'),
   lastDeliveredAt: orNull(time),
 });
 
@@ -32,15 +32,18 @@ const delivery = closed({
   id: described(text, 'The header `webhook-id` of each attempt.'),
   state: choice(['waiting', 'parked']),
   type: text,
-  timestamp: described(time, 'When the event was recorded.'),
+  timestamp: described(time, 'The time at which the event was recorded.'),
   data: closed(
     { collection: text, global: text, id: orNull(text), version: place, position: place, batch: orNull(text) },
     ['id', 'version', 'position', 'batch'],
   ),
   attempts: count,
   lastAttemptAt: orNull(time),
-  nextAttemptAt: described(orNull(time), 'Null: it is parked, or waits for an earlier one of its document.'),
-  error: described(orNull(text), 'Why the last attempt failed.'),
+  nextAttemptAt: described(
+    orNull(time),
+    'The time of the next attempt; null if the delivery is parked, or waits for an earlier one of its document.',
+  ),
+  error: described(orNull(text), 'The reason why the last attempt failed.'),
 });
 
 /** The schemas of the routes of webhooks. */

@@ -13,10 +13,10 @@ export function whereOf({ slug, fields }: Collection): Schema {
   return {
     type: 'object',
     description:
-      'Fields with their conditions, all of which must hold. Another name is a dotted path through objects, lists and ' +
-      'relationships: the operators are those of the field that it leads to, and a path that leads nowhere is refused. There ' +
-      `are at most ${mostInWhere.levels} levels, ${mostInWhere.conditions} conditions and ${mostInWhere.hops} relationships ` +
-      'on the way of all conditions together.',
+      'Fields with their conditions, all of which must hold. Any other name is a dotted path through objects, lists and ' +
+      'relationships, with the operators of the field that it leads to; a path to an unknown field is refused. There are at ' +
+      `most ${mostInWhere.levels} levels, ${mostInWhere.conditions} conditions and ${mostInWhere.hops} relationships in the ` +
+      'paths of all conditions together.',
     properties: {
       and: filters,
       or: filters,
@@ -32,7 +32,7 @@ export const conditionSchemas: Record<string, Schema> = {
   Condition: {
     ...conditions(operatorNames.map((name) => [name, {}])),
     description:
-      'Operators with their values, which are read by the type of the field. `in` and `not_in` take values separated by ' +
+      'Operators with their values, which are parsed by the type of the field. `in` and `not_in` take values separated by ' +
       'commas, `exists` takes true or false.',
   },
   TextCondition: conditionWith({ type: 'text' }),
@@ -87,7 +87,7 @@ function operandOf(operator: Operator, value: Schema): Schema {
     case 'in':
     case 'not_in':
       return {
-        description: 'Values, separated by commas where they are one text.',
+        description: 'A list of values, or one text with the values separated by commas.',
         anyOf: [{ type: 'array', items: nullable(value), maxItems: 200 }, { type: 'string' }],
       };
     case 'contains':

@@ -22,18 +22,19 @@ const parts: readonly TimePart[] = ['year', 'month', 'day'];
 const limit = count({ least: 1, most: 1000, otherwise: 100 }, 'Groups in the answer');
 const { where, asOf } = listParameters;
 const measureOf = (what: string) =>
-  describedOnly(`Paths of ${what} of each group, separated by commas.`, { minLength: 1 });
+  describedOnly(`Paths of ${what} in each group, separated by commas.`, { minLength: 1 });
 
 /** The query of `aggregate`. */
 export const aggregateParameters = {
   groupBy: describedOnly(
-    `Up to ${mostKeys} paths, separated by commas; of a date or time also its .year, .month or .day in UTC. Without it, all is one group.`,
+    `Up to ${mostKeys} paths, separated by commas; a path to a date or time may end in .year, .month or .day, in UTC. ` +
+      'Without it, all documents are one group.',
     { minLength: 1 },
   ),
-  sum: measureOf('numbers that are added up'),
-  min: measureOf('numbers and times of which the least is told'),
-  max: measureOf('numbers and times of which the greatest is told'),
-  avg: measureOf('numbers of which the mean is told'),
+  sum: measureOf('numbers, for their sum'),
+  min: measureOf('numbers and times, for their minimum'),
+  max: measureOf('numbers and times, for their maximum'),
+  avg: measureOf('numbers, for their mean'),
   where,
   sort: describedOnly(
     '`count`, a figure such as `sum.views`, or a path of `groupBy`; several with commas, `-` in front for descending.',
@@ -48,7 +49,7 @@ export const aggregateParameters = {
 
 /** The query of `distinct`. */
 export const distinctParameters = {
-  field: text('The path of the field whose values are told.', { isRequired: true }),
+  field: text('The path of the field whose values are listed.', { isRequired: true }),
   where,
   limit,
   asOf,

@@ -50,20 +50,18 @@ type Sight = {
 const newestFirst = '-createdAt';
 const newestFirstKeys = ownSortKeys(newestFirst, []);
 
-const depth = count(
-  { least: 0, most: 10, otherwise: 0 },
-  'How many levels of related documents stand in the place of their ids',
-);
+const depth = count({ least: 0, most: 10, otherwise: 0 }, 'The levels of related documents that replace their ids');
 const asOf = moment(
-  'Reads as of then: a position of the log, a date and time with a zone, or a date, which is the end of its day in UTC.',
+  'Reads the state at a moment of the past: a position of the log, a date and time with a zone, or a date, which is the ' +
+    'end of its day in UTC.',
 );
 
 /** The view of a query without `depth` and `select`, as most are. */
 const unasked: View = { depth: 0, select: null };
 
 const select = describedOnly(
-  'Paths of fields, separated by commas: documents have their `id` and these members only. A path through a relationship or ' +
-    'join puts the related documents there, with what is selected of them.',
+  'Paths of fields, separated by commas: documents have only their `id` and these members. A path through a relationship ' +
+    'or join replaces the ids by the related documents, with their selected fields.',
   { minLength: 1 },
 );
 
@@ -75,8 +73,8 @@ export const documentParameters = {
   ...readParameters,
   proven: flag(
     false,
-    'With `asOf`: the document is made of its events, each of which is proven as it is read, and not taken from the read tables. Not ' +
-      'with `depth` and `select`; fields of the type `join` are left out.',
+    'With `asOf`: the document is computed from its events, each proven as it is read, and not taken from the read tables. ' +
+      'Cannot be combined with `depth` and `select`; fields of the type `join` are left out.',
   ),
 };
 
@@ -84,16 +82,17 @@ export const documentParameters = {
 export const momentParameter = { asOf };
 
 const searchText =
-  'Only documents whose texts hold each of these words. Case and accents count for nothing, the last word may be the beginning of ' +
-  'one, and words in quotation marks stand one after the other. Without `sort` those that fit best come first. Not with `asOf`.';
+  'Only documents whose texts contain each of these words. Case and accents do not matter, the last word may be the ' +
+  'beginning of a longer one, and words in quotation marks must follow one another. Without `sort`, the best matches ' +
+  'come first. Cannot be combined with `asOf`.';
 
 /** The query of a list (contract, sections 4.8 and 4.9). */
 export const listParameters = {
   limit: tell(count({ least: 1, most: 100, otherwise: 10 }, 'Documents per page'), { example: 20 }),
   page: count({ least: 1, otherwise: 1 }, 'The page, from 1.'),
   after: describedOnly(
-    'In place of `page`: empty to begin, then the `nextCursor` of each answer. The other parameters stay the same, but for `limit` and ' +
-      '`count`.',
+    'In place of `page`: empty to begin, then the `nextCursor` of each answer. All other parameters but `limit` and ' +
+      '`count` must stay the same.',
   ),
   count: oneOf(
     ['exact', 'none'],
@@ -115,7 +114,9 @@ export const listParameters = {
 };
 
 /** The query of a call that may be a dry run. */
-export const dryRunParameter = { dryRun: flag(false, 'True: nothing is done, and the answer tells what would be.') };
+export const dryRunParameter = {
+  dryRun: flag(false, 'True: nothing is done, and the answer shows what would be done.'),
+};
 
 const noPastSearch: FieldError = {
   field: 'q',

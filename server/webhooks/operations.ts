@@ -11,7 +11,7 @@ const noWebhook: Answers = { 404: json('There is no such webhook.', 'Error') };
 
 /** The query of the deliveries of a webhook. */
 export const deliveryParameters = {
-  state: oneOf(['all', 'waiting', 'parked'], 'all', 'Which deliveries.'),
+  state: oneOf(['all', 'waiting', 'parked'], 'all', 'The state of the deliveries.'),
   limit: count({ least: 1, most: 100, otherwise: 10 }, 'Deliveries per page'),
   page: count({ least: 1, otherwise: 1 }, 'The page, from 1.'),
 };
@@ -22,7 +22,7 @@ export function listWebhooksOperation(): Operation {
     id: 'listWebhooks',
     tag,
     summary: 'List the webhooks',
-    description: 'Lists the webhooks of the configuration, and how far each has come.',
+    description: 'Lists the webhooks of the configuration, and how far each has come in the log.',
     answers: { 200: json('The webhooks.', 'Webhooks'), ...refusals([400, 500]) },
     caller,
   };
@@ -34,10 +34,10 @@ export function listDeliveriesOperation(): Operation {
     id: 'listDeliveries',
     tag,
     summary: 'List the deliveries of a webhook',
-    description: 'Lists the deliveries that did not succeed yet, oldest first, as pages.',
+    description: 'Returns a page of the deliveries that have not succeeded yet, oldest first.',
     params: Joi.object({ name }),
     query: deliveryParameters,
-    answers: { 200: json('A page of them.', 'DeliveryList'), ...noWebhook, ...refusals([400, 500]) },
+    answers: { 200: json('A page of deliveries.', 'DeliveryList'), ...noWebhook, ...refusals([400, 500]) },
     caller,
   };
 }
@@ -47,11 +47,16 @@ export function retryDeliveriesOperation(): Operation {
   return {
     id: 'retryDeliveries',
     tag,
-    summary: 'Make all deliveries of a webhook again',
+    summary: 'Retry all deliveries of a webhook',
     description:
-      'Makes all deliveries that did not succeed yet due now, of each document the earliest; parked ones are tried for another 3 days.',
+      'Makes the earliest delivery of each document that has not succeeded yet due now; parked deliveries are retried for ' +
+      'another 3 days.',
     params: Joi.object({ name }),
-    answers: { 200: json('The webhook, with its deliveries.', 'Webhook'), ...noWebhook, ...refusals([400, 500]) },
+    answers: {
+      200: json('The webhook, with the numbers of its deliveries.', 'Webhook'),
+      ...noWebhook,
+      ...refusals([400, 500]),
+    },
     caller,
   };
 }
@@ -61,13 +66,14 @@ export function retryDeliveryOperation(): Operation {
   return {
     id: 'retryDelivery',
     tag,
-    summary: 'Make a delivery again',
+    summary: 'Retry a delivery',
     description:
-      'Makes a delivery due now, for another 3 days if it was parked. One that waits for an earlier one of its document makes that one due.',
+      'Makes a delivery due now; a parked delivery is retried for another 3 days. If the delivery waits for an earlier one ' +
+      'of its document, the earlier one becomes due.',
     params: Joi.object({ name, id: Joi.string().required().description('The id of the delivery.') }),
     answers: {
       200: json('The delivery, which waits.', 'Delivery'),
-      404: json('There is no such webhook, or no such delivery: it has succeeded.', 'Error'),
+      404: json('There is no such webhook or delivery; a delivery that has succeeded is gone.', 'Error'),
       ...refusals([400, 500]),
     },
     caller,

@@ -114,7 +114,7 @@ describe('The OpenAPI document (4.7, 9)', () => {
     assert.deepEqual(own, openapi);
     const ofAudit = await infoOf({ ...alone, openapi }, 'audit');
     assert.deepEqual([ofAudit.title, ofAudit.version], ['Library: audit', '2026-11']);
-    assert.match(ofAudit.description, /^The history of documents and accounts, by whom and why/);
+    assert.match(ofAudit.description, /^The history of documents and accounts with authors and reasons/);
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     const unnamed = (await documentOf(alone)).info;
     assert.deepEqual([unnamed.title, unnamed.version], ['Annals', version]);

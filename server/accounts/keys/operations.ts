@@ -21,7 +21,7 @@ export function listKeysOperation(): Operation {
     id: 'listKeys',
     tag,
     summary: 'List the API keys',
-    description: 'Lists the keys that were made here and are not revoked, oldest first, without their secrets.',
+    description: 'Lists the keys that were made at run time and are not revoked, oldest first, without their secrets.',
     answers: { 200: json('The keys.', 'ApiKeys'), ...refusals([400, 500]) },
     caller,
   };
@@ -34,15 +34,16 @@ export function createKeyOperation(): Operation {
     tag,
     summary: 'Make an API key',
     description:
-      'Makes a key with the rights of its scopes; without any it may do nothing. The answer alone shows the `secret`, which goes into ' +
-      `the header \`x-api-key\`. There may be ${maxKeys} keys. A user gives a key only rights that they have themselves, whatever the ` +
-      'document: else a 403 names the scope. `*`, which holds what is added later, is given by keys of the environment only.',
+      'Makes a key with the rights of its scopes; a key without scopes may do nothing. Only this answer shows the `secret`, ' +
+      `for the header \`x-api-key\`. There may be ${maxKeys} keys. A user can give a key only rights that the user has for ` +
+      'every document; otherwise a 403 names the scope. Only keys of the environment can give `*`, which includes ' +
+      'collections and globals that are added later.',
     headers,
     body: 'NewApiKey',
     answers: {
       201: json('The key, with its secret.', 'ApiKeyWithSecret'),
       ...refusals([400, 408, 413, 415, 500]),
-      409: json('There are as many keys as may be, or others keep changing them.', 'Error'),
+      409: json('The number of keys is at its limit, or other writers keep changing keys.', 'Error'),
       ...refusalForNow,
     },
     caller,
@@ -55,14 +56,14 @@ export function revokeKeyOperation(): Operation {
     id: 'revokeKey',
     tag,
     summary: 'Revoke an API key',
-    description: 'Ends a key for good, with all its secrets: from the answer on it is refused.',
+    description: 'Ends a key for good, with all its secrets: after the answer every request with it is refused.',
     params,
     headers,
     answers: {
       200: json('The key as it was.', 'ApiKey'),
       ...noKey,
       ...refusals([400, 500]),
-      409: json('Others keep changing keys.', 'Error'),
+      409: json('Other writers keep changing keys.', 'Error'),
       ...refusalForNow,
     },
     caller,
@@ -76,8 +77,9 @@ export function rotateKeyOperation(): Operation {
     tag,
     summary: 'Give an API key a new secret',
     description:
-      'Makes a new secret for a key, whose id and rights stay. The secret before it is refused after `overlapSeconds`, at most ' +
-      `${maxOverlapSeconds}, which is 7 days; by default, and without a body, at once. A secret from before that one is refused from now on. A user may do so only with a key whose rights they have themselves.`,
+      'Makes a new secret for a key, which keeps its id and rights. The previous secret is refused after `overlapSeconds` (at ' +
+      `most ${maxOverlapSeconds}, which is 7 days); by default, and without a body, at once. An older secret is refused from ` +
+      'now on. A user may do so only with a key whose rights the user has.',
     params,
     headers,
     body: 'ApiKeyRotation',
@@ -86,7 +88,7 @@ export function rotateKeyOperation(): Operation {
       200: json('The key, with its new secret.', 'ApiKeyWithSecret'),
       ...noKey,
       ...refusals([400, 408, 413, 415, 500]),
-      409: json('The key has expired, or others keep changing keys.', 'Error'),
+      409: json('The key has expired, or other writers keep changing keys.', 'Error'),
       ...refusalForNow,
     },
     caller,

@@ -33,9 +33,10 @@ export function bundleOperation(name: Bundled): Operation {
     tag: 'exports',
     summary: `Make an evidence pack of ${isAccount ? 'an' : 'a'} ${name}`,
     description:
-      'Returns a ZIP archive with all that the log has about it, the files, the proofs, and a program that checks them offline: for ' +
-      'readers who get nothing else, and need not trust the service. That it was made is itself an event, recorded before the first ' +
-      'byte is sent. It takes the scope `payloads`, and all of the fields: it is made of exact texts.',
+      'Returns a ZIP archive with everything that the log has about the subject, its files, the proofs, and a program that ' +
+      'checks them offline: for readers who get nothing else and need not trust the service. The making of the pack is ' +
+      'itself an event, recorded before the first byte is sent. Needs the scope `payloads`, and the right to read all ' +
+      'fields, because the pack contains the exact texts of the log.',
     params: bundleParams[name],
     query: bundleParameters,
     headers: Joi.object({ 'X-Change-Reason': reason }),
@@ -45,7 +46,7 @@ export function bundleOperation(name: Bundled): Operation {
       429: crowded,
       422: json('With `complete`: more than 100,000 events came after the last one.', 'Error'),
       ...refusalOfSigning(
-        'There is no room on the disk to sign a checkpoint or to put the pack on record, or too many writes wait.',
+        'The disk is too full to sign a checkpoint or to record the pack, or too many writes are queued.',
       ),
     },
     caller: { kind: 'auditor', refusesKeys: true, refusesForeign: true },
@@ -57,15 +58,15 @@ export function exportOperation(): Operation {
   return forAuditors({
     id: 'audit_export',
     tag: 'exports',
-    summary: 'Export a range of the log, which is itself put on record',
+    summary: 'Export a range of the log',
     description:
-      'Returns a ZIP archive with the events of a range and what proves them. That it was made is itself an event, recorded before ' +
-      'the first byte is sent. With a filter it is not proven that none is missing. It takes the scope `export`, and ' +
-      'with the payloads also `payloads`, granted by an audit rule to a user.',
+      'Returns a ZIP archive with the events of a range and their proofs. The export is itself an event, recorded before the ' +
+      'first byte is sent. With a filter, the archive does not prove that no event is missing. Needs the scope `export`, and ' +
+      'for payloads also `payloads`, granted by an audit rule to a user.',
     query: exportParameters,
     headers: Joi.object({ 'X-Change-Reason': reason }),
     answers: {
-      200: archive('The events, and what proves them.', [
+      200: archive('The events, with their proofs.', [
         'Content-Disposition',
         'Annals-Range',
         'Annals-Events',
@@ -73,37 +74,37 @@ export function exportOperation(): Operation {
       ]),
       429: crowded,
       ...refusalOfSigning(
-        'There is no room on the disk to sign a checkpoint or to put the export on record, or too many writes wait.',
+        'The disk is too full to sign a checkpoint or to record the export, or too many writes are queued.',
       ),
     },
     caller: { kind: 'auditor', refusesForeign: true },
   });
 }
 
-const location = { Location: header('Where it is told how far the erasure is.', text) };
+const location = { Location: header('The address of the progress of the erasure.', text) };
 
 /** `POST /api/audit/erasures` */
 export function eraseOperation(): Operation {
   return {
     id: 'audit_erase',
     tag: 'erasures',
-    summary: 'Erase a document with all that is about it',
+    summary: 'Erase a document and everything about it',
     description:
-      'Removes the payloads about a document from the log, for ever, with its account, invitations, mails, drafts and files. That ' +
-      'there were events stays, and so do their proofs. It cannot be undone: `dryRun` tells before what would go. It takes ' +
-      'the right to erase, and so does `dryRun`. The `reason` is kept for ever, so it must not name a person.',
+      'Removes the payloads about a document from the log for ever, with its account, invitations, mails, drafts and files. ' +
+      'The headers of the events and their proofs stay. An erasure cannot be undone: use `dryRun` to see what it would ' +
+      'remove. Both need the right to erase. The `reason` is kept for ever, so it must not name a person.',
     query: dryRunParameter,
     body: 'Erase',
     answers: {
       200: json('With `dryRun`: what would be erased.', 'ErasureDryRun'),
-      201: { ...json('It is erased, to the last byte.', 'Erased'), headers: location },
-      202: { ...json('It is recorded, and continues.', 'ErasedSoFar'), headers: location },
+      201: { ...json('The document is erased, to the last byte.', 'Erased'), headers: location },
+      202: { ...json('The erasure is recorded, and continues.', 'ErasedSoFar'), headers: location },
       ...ofEveryRoute(),
       ...unknownToLog('There never was such a document.'),
       ...refusals([408, 413, 415]),
       409: json(
-        'It was erased already, or it is the last account of the admin collection that may update or delete others, or others keep ' +
-          'changing it.',
+        'The document was erased already, or it is the last account of the admin collection that may update or delete others, ' +
+          'or other writers keep changing it.',
         'Error',
       ),
       ...refusalForNow,
@@ -125,7 +126,8 @@ export function erasuresOperation(): Operation {
     id: 'audit_erasures',
     tag: 'erasures',
     summary: 'List erasures',
-    description: 'Returns erasures, newest first: the document, when and by whom; why, with the scope `payloads`.',
+    description:
+      'Returns erasures, newest first: the document, the time, the author, and with the scope `payloads` the reason.',
     query: erasuresParameters,
     answers: { 200: json('Erasures, newest first.', 'Erasures') },
   });
@@ -136,8 +138,10 @@ export function erasureOperation(): Operation {
   return forAuditors({
     id: 'audit_erasure',
     tag: 'erasures',
-    summary: 'Read how far an erasure is',
-    description: 'Tells whether the last byte is gone, and else the reason: files in the store, or the data directory.',
+    summary: 'Read the progress of an erasure',
+    description:
+      'Returns whether the last byte is gone, and if not, what the erasure waits for: files in the store, or the data ' +
+      'directory.',
     params: atPosition,
     query: versionParameters,
     answers: { 200: json('The erasure.', 'Erasure'), ...unknownToLog('No erasure has this position.') },
@@ -145,5 +149,5 @@ export function erasureOperation(): Operation {
 }
 
 function named(what: string): Joi.Schema {
-  return Joi.string().min(1).required().description(`${what}, of today or of earlier.`);
+  return Joi.string().min(1).required().description(`${what}, current or former.`);
 }

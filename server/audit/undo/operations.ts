@@ -10,10 +10,10 @@ export function undoOperation(): Operation {
     tag: 'events',
     summary: 'Undo a bulk call',
     description:
-      'Deletes the documents that the call created, restores those that it deleted, and gives the fields that it changed the values ' +
-      'from before: all of it or nothing, as a bulk call of its own. It takes the scope `payloads`, and the right to each of these ' +
-      'steps. Documents that have changed since are a 409 that names them, unless it is forced. With `dryRun` nothing is done, and ' +
-      'the answer tells what would be.',
+      'Deletes the documents that the call created, restores the documents that it deleted, and sets the fields that it ' +
+      'changed to their former values: all of it or nothing, as a bulk call of its own. Needs the scope `payloads`, and the ' +
+      'right to each of these steps. Documents that have changed since are a 409 that names them, unless `force` is set. ' +
+      'With `dryRun` nothing is done, and the answer shows what the undoing would change.',
     params: Joi.object({ batch: Joi.string().guid().required().description('The id of the bulk call.') }),
     headers: headersOfAnyWrite,
     body: 'Undo',
@@ -21,7 +21,10 @@ export function undoOperation(): Operation {
       200: replayable(json('The result of each document.', 'Undone')),
       ...unknownToLog('There is no bulk call with this id.'),
       ...refusals([408, 413, 415]),
-      403: json('A scope is missing, a rule said no to a step, or a cookie came from a page elsewhere.', 'Refusal'),
+      403: json(
+        'A scope is missing, a rule refused a step, or a request with a cookie came from another origin.',
+        'Refusal',
+      ),
       409: json('Documents have changed since, or were erased; or unique values are taken.', 'Refusal'),
       422: json('The `Idempotency-Key` was used before, for another request.', 'Refusal'),
       ...refusalForNow,

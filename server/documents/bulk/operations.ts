@@ -28,7 +28,7 @@ function refusalsOfMany(isHooked: boolean): Answers {
 export function createManyOperation(model: Model, target: Collection): Operation {
   const { slug, auth, access } = target;
   const isUnique = uniqueNames(target).length > 0;
-  const upserted = { 200: replayable(json('With `upsertBy`: what became of each document.', 'BulkUpserted')) };
+  const upserted = { 200: replayable(json('With `upsertBy`: the result of each document.', 'BulkUpserted')) };
   return {
     id: `createMany_${slug}`,
     tag: slug,

@@ -12,12 +12,13 @@ export function aggregateOperation(target: Collection): Operation {
     tag: slug,
     summary: `Group the documents of ${slug}`,
     description:
-      'Groups the documents that the caller may read by the values of up to three paths, and tells how many are in each group, with ' +
-      'sums, least and greatest values and means. A document is in the group of each item of a list, and in the group of `null` where ' +
-      'it has no value. Fields that are not readable whatever the document, or pass through a hook when they are read, are refused.',
+      'Groups the documents that the caller may read by the values of up to three paths, and returns the number of documents ' +
+      'in each group, with sums, minimums, maximums and means. A document is in the group of each item of a list, and in the ' +
+      'group of `null` if it has no value. Fields that the caller may not read in every document, or that a read hook ' +
+      'changes, are refused.',
     query: { ...aggregateParameters, ...whereQueryOf(target) },
     answers: {
-      200: asOfThen(json('The first groups, and how many there are in all.', 'Groups')),
+      200: asOfThen(json('The first groups, and the number of all groups.', 'Groups')),
       ...queryRefusals(target),
     },
     caller: { kind: 'admitted', target, right: 'read' },
@@ -32,10 +33,11 @@ export function distinctOperation(target: Collection): Operation {
     tag: slug,
     summary: `List the values of a field of ${slug}`,
     description:
-      'Returns each value of a field in the documents that the caller may read, and in how many it is, the most frequent first.',
+      'Returns each value of a field in the documents that the caller may read, with the number of documents that have it, ' +
+      'the most frequent first.',
     query: { ...distinctParameters, ...whereQueryOf(target) },
     answers: {
-      200: asOfThen(json('The first values, and how many there are in all.', 'Values')),
+      200: asOfThen(json('The first values, and the number of all values.', 'Values')),
       ...queryRefusals(target),
     },
     caller: { kind: 'admitted', target, right: 'read' },

@@ -19,12 +19,14 @@ const file = Joi.object({
   id: Joi.string().guid().required().description('The id of the document.'),
   filename: Joi.string().required().description('The name of the file, as the document has it.'),
 });
-const site = describedOnly('The site, where there is no header that names it: a picture in a page.');
+const site = describedOnly('The site, for requests without the header that names it, such as a picture in a page.');
 const ofFile = Joi.object({
-  Range: Joi.string().description('The bytes that are wanted: `bytes=0-499`, `bytes=500-` or `bytes=-500`.'),
-  'If-Range': Joi.string().description('The `ETag` that the wanted bytes are of; the whole file where it is another.'),
-  'If-Match': Joi.string().description('The `ETag` that the wanted bytes must be of: else 412.'),
-  'If-None-Match': Joi.string().description('The `ETag` of the bytes that are there already.'),
+  Range: Joi.string().description('The bytes to send: `bytes=0-499`, `bytes=500-` or `bytes=-500`.'),
+  'If-Range': Joi.string().description(
+    'The `ETag` of the bytes that the client has; if the file has another one, the whole file is sent.',
+  ),
+  'If-Match': Joi.string().description('The `ETag` that the file must have, else 412.'),
+  'If-None-Match': Joi.string().description('The `ETag` of the bytes that the client has.'),
 });
 
 const ofBytes = [
@@ -48,19 +50,19 @@ export function mediaOperation(target: Collection, name: string | null): Operati
     tag: slug,
     summary: `Read the file of a document of ${slug}`,
     description:
-      'Returns the bytes, with their content type; the path is the `url` of the document. The right to read the document is the right to read ' +
-      'its file. `Range` asks for a part. Content that could run in a browser is sent so that it does not.',
+      'Returns the bytes, with their content type; the path is the `url` of the document. A caller who may read the document ' +
+      'may read its file. `Range` asks for a part. Active content is sent so that a browser does not run it.',
     params: file,
     query: mediaParameters(name),
     headers: ofFile,
     answers: {
       200: asOfThen(bytes('The file.', ofBytes)),
-      206: asOfThen(bytes('The bytes that are wanted.', [...ofBytes, 'Content-Range'])),
+      206: asOfThen(bytes('The requested bytes.', [...ofBytes, 'Content-Range'])),
       304: asOfThen({
-        description: 'The bytes are those that are there already.',
+        description: 'The file has not changed: it still has this `ETag`.',
         headers: headersOf(['ETag', 'Cross-Origin-Resource-Policy']),
       }),
-      412: json('The file is another than `If-Match` names.', 'Error'),
+      412: json('The file has another `ETag` than `If-Match` names.', 'Error'),
       416: { ...json('The file has no such bytes.', 'Error'), headers: headersOf(['Content-Range']) },
       ...refusals([400, 403, 500]),
       ...refusalOfAbsent,

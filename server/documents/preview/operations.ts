@@ -9,17 +9,17 @@ export function previewTokenOperation({ collections }: Model): Operation {
   return {
     id: 'keepPreview',
     tag: 'system',
-    summary: 'Keep a draft of a document, to be shown by a token',
+    summary: 'Store a draft of a document, which a token shows',
     description:
-      'Keeps what somebody means to write, for 15 minutes, so that a front end can show it. The document stays as it is; nothing of ' +
-      'the draft is checked or recorded. It takes the right to update the document.',
+      'Stores the values that a document is to get for 15 minutes, so that a front end can show them. The document stays as ' +
+      'it is; the draft is not validated, and not recorded in the log. Needs the right to update the document.',
     body: 'Preview',
     answers: {
       200: json('The token.', 'PreviewToken'),
       ...refusals([400, 404, 408, 413, 415, 500]),
       // A key that is let in nowhere, or may not change the accounts of some collection.
       ...(hasUsers ? refusals([403]) : {}),
-      503: { ...json('There is no room for the draft.', 'Error'), headers: retryAfter },
+      503: { ...json('There is no space for the draft.', 'Error'), headers: retryAfter },
     },
     caller: { kind: 'known', orAnybody: false },
   };
@@ -37,7 +37,7 @@ export function previewDataOperation(): Operation {
     tag: 'system',
     summary: 'Read a draft by its token',
     description:
-      'Returns a draft for its token, without a credential. A token that is wrong or older than 15 minutes is a 401.',
+      'Returns the draft of a token, without a credential. A token that is wrong or older than 15 minutes is a 401.',
     query: previewParameters,
     answers: { 200: json('The draft.', 'Preview'), ...refusals([400, 401, 500]) },
     caller: { kind: 'anybody' },

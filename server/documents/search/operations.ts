@@ -11,13 +11,13 @@ export function searchOperation(model: Model): Operation {
     tag: 'system',
     summary: 'Search in all collections',
     description:
-      'Returns the documents whose texts hold each word of `q`, those that fit best first; of the newest 500 of each collection. It ' +
-      'looks into fields that the caller may read, of documents that the caller may read. `title` is the field that the ' +
-      'configuration names for it, else the first text, the name of the file, or the id. `excerpt` is HTML: text, escaped, with ' +
-      '`<mark>` around the words; empty where no text may be shown by itself.',
+      'Returns the documents whose texts contain each word of `q`, the best matches first; of each collection, only the ' +
+      'newest 500 are ranked. The search covers fields that the caller may read, in documents that the caller may read. ' +
+      '`title` is the field that the configuration names as title, else the first text, the name of the file, or the id. ' +
+      '`excerpt` is HTML: escaped text with `<mark>` around the words; empty if no text may be shown outside of its document.',
     query: searchParameters,
     answers: {
-      200: json('The documents that were found.', 'Found'),
+      200: json('The documents that match.', 'Found'),
       ...refusals([400, 500]),
       ...(collections.some(({ access, auth }) => access.read || auth) ? refusals([403]) : {}),
       ...(collections.some(({ schema }) => schema.admin?.searchFields) ? refusalOfSearch : {}),

@@ -6,8 +6,8 @@ import { searchWords } from '../../queries/search-words.ts';
 /** The query of a search. */
 export const searchParameters = {
   q: searchWords(
-    'The words that a document must hold. Case and accents count for nothing, the last word may be the beginning of one, and ' +
-      'words in quotation marks stand one after the other.',
+    'The words that a document must contain. Case and accents do not matter, the last word may be the beginning of a ' +
+      'longer one, and words in quotation marks must follow one another.',
     { isRequired: true },
   ),
   limit: count({ least: 1, most: 100, otherwise: 20 }, 'How many documents'),
@@ -17,7 +17,7 @@ export const searchParameters = {
 /** Slugs, separated by commas; null if the parameter is missing. */
 function slugs(): Parameter<string[] | null> {
   const { told, read } = text(
-    'The collections that are searched, separated by commas; default: all that the caller may read.',
+    'The collections to search, separated by commas; by default all that the caller may read.',
   );
   return {
     told,

@@ -4,10 +4,10 @@ import { asOfThen, json } from '../../openapi/responses.ts';
 import { trashParameters } from './parameters.ts';
 
 const which =
-  'Returns the deleted documents that the caller may read and delete, by the rules asked about each as it last was; the last deleted ' +
-  'first. Those that were restored or erased are not among them. `title` and `reason` need the audit scope `payloads`, and ' +
-  '`deletedBy` the scope `headers`: else they are `null`. With `asOf`, those that were deleted then, by the rules asked about each as it is ' +
-  'now as well.';
+  'Returns the deleted documents that the caller may read and delete, the last deleted first; the rules get each ' +
+  'document as it was before its deletion. Documents that were restored or erased are not listed. `title` and `reason` ' +
+  'need the audit scope `payloads`, and `deletedBy` the scope `headers`; without the scope they are `null`. With `asOf`, ' +
+  'lists the documents that were deleted at that moment; the rules get each document also as it is now.';
 
 /** `GET /api/collections/<slug>/trash` */
 export function trashOperation(target: Collection): Operation {

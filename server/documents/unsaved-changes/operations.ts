@@ -18,7 +18,9 @@ const slug = (of: string) => Joi.string().required().description(`The slug of th
 const ofGlobal = Joi.object({ slug: slug('global') });
 const ofDocument = Joi.object({
   slug: slug('collection'),
-  id: Joi.string().required().description('The id of the document; `new-` and a UUID for one that is not there yet.'),
+  id: Joi.string()
+    .required()
+    .description('The id of the document; `new-` and a UUID for a document that does not exist yet.'),
 });
 const stale: Answers = { 412: json('The draft is not the one that `If-Match` names.', 'Error') };
 const mebibytes = usualQuotas.user.bytes / 1024 / 1024;
@@ -28,8 +30,10 @@ export function listDraftsOperation(): Operation {
   return {
     id: 'listDrafts',
     tag,
-    summary: 'List the drafts of the user',
-    description: "Lists the user's own drafts without their data, newest first: those of what they may read.",
+    summary: 'List the unsaved changes of the user',
+    description:
+      "Lists the user's own unsaved changes (drafts) without their data, newest first, for the documents and globals that " +
+      'the user may read.',
     answers: { 200: json('The drafts.', 'OwnDrafts'), ...refusals([400, 500]) },
     caller,
   };
@@ -39,12 +43,12 @@ export function listDraftsOperation(): Operation {
 export function readDraftOperation(isGlobal: boolean): Operation {
   return {
     ...about('readDraft', isGlobal),
-    summary: `Read the draft of a ${nameOf(isGlobal)}`,
-    description: `Gives what the user has typed. It takes the right to read the ${nameOf(isGlobal)}.`,
+    summary: `Read the unsaved changes of a ${nameOf(isGlobal)}`,
+    description: `Returns the values that the user has typed and not saved. Needs the right to read the ${nameOf(isGlobal)}.`,
     answers: {
       200: withTag(json('The draft, with its data.', 'OwnDraftWithData')),
       403: json(`The user may not read the ${nameOf(isGlobal)}.`, 'Error'),
-      404: json('There is no such draft, or nothing that it is of.', 'Error'),
+      404: json('There is no such draft, or its document or global does not exist.', 'Error'),
       ...refusals([400, 500]),
     },
   };
@@ -54,25 +58,25 @@ export function readDraftOperation(isGlobal: boolean): Operation {
 export function keepDraftOperation(isGlobal: boolean): Operation {
   return {
     ...about('keepDraft', isGlobal),
-    summary: `Keep a draft of a ${nameOf(isGlobal)}`,
+    summary: `Store unsaved changes of a ${nameOf(isGlobal)}`,
     description:
-      `Keeps what the user has typed for ${unsavedDays} days, in the place of what was kept before. It takes the right to write it; nothing else ` +
-      `of it is checked or recorded. A member \`password\`, at any depth, is refused. A user keeps at most ${usualQuotas.user.count} drafts, of ` +
-      `${mebibytes} MiB in all.`,
+      `Stores the values that the user has typed for ${unsavedDays} days, in place of an earlier draft. Needs the right to ` +
+      `write the ${nameOf(isGlobal)}; nothing else is checked, and nothing is recorded in the log. A member \`password\`, at ` +
+      `any depth, is refused. A user may have ${usualQuotas.user.count} drafts, of ${mebibytes} MiB in all.`,
     headers,
     body: 'NewOwnDraft',
     answers: {
       200: withTag(json('The draft, without its data.', 'OwnDraft')),
       403: json(
-        `The user may not write the ${nameOf(isGlobal)}, or a write under a cookie came from another origin.`,
+        `The user may not write the ${nameOf(isGlobal)}, or a write with a cookie came from another origin.`,
         'Error',
       ),
-      404: json('There is nothing that the draft could be of.', 'Error'),
+      404: json('There is no such document, collection or global.', 'Error'),
       ...stale,
       ...refusals([400, 408, 413, 415, 500]),
       ...unavailable(
-        'There is no room on the disk, too many drafts wait to be kept, or all users together, or all who are not of the admin ' +
-          'collection, keep as many as there may be.',
+        'The disk is full, too many drafts are queued, or the total of all users, or of all users outside of the admin ' +
+          'collection, is at its limit.',
       ),
     },
   };
@@ -82,12 +86,12 @@ export function keepDraftOperation(isGlobal: boolean): Operation {
 export function dropDraftOperation(isGlobal: boolean): Operation {
   return {
     ...about('dropDraft', isGlobal),
-    summary: `Drop the draft of a ${nameOf(isGlobal)}`,
-    description: "Deletes the user's own draft. It takes no right.",
+    summary: `Delete the unsaved changes of a ${nameOf(isGlobal)}`,
+    description: "Deletes the user's own draft. Needs no right.",
     headers,
     answers: {
-      200: json('The draft that was dropped, without its data.', 'OwnDraft'),
-      403: json('A write under a cookie came from another origin.', 'Error'),
+      200: json('The draft that was deleted, without its data.', 'OwnDraft'),
+      403: json('A write with a cookie came from another origin.', 'Error'),
       404: json('There is no such draft.', 'Error'),
       ...stale,
       ...refusals([400, 500]),
@@ -107,6 +111,6 @@ function nameOf(isGlobal: boolean): string {
 function withTag(answer: Answer): Answer {
   return {
     ...answer,
-    headers: { ETag: header('Stands for the draft: another each time that it is kept.', { type: 'string' }) },
+    headers: { ETag: header('Changes each time that the draft is stored.', { type: 'string' }) },
   };
 }

@@ -24,7 +24,7 @@ import { actor, eventByRules, eventSchemas } from './event-components.ts';
 import { historySchemas } from './history-components.ts';
 import { proofSchemas, signingKeySchemas } from './proof-components.ts';
 
-const slug = described(text, 'The slug of a collection, of today or of earlier.');
+const slug = described(text, 'The slug of a collection, current or former.');
 
 /** The refusal of a write, which may name documents or headers. */
 const refusalOfWrite = closed(
@@ -43,9 +43,9 @@ const taken = closed({
   versions: count,
   accountEvents: count,
   invitations: count,
-  files: described(count, 'Stored files that go.'),
-  filesKept: described(count, 'Those that other documents need too.'),
-  mails: described(count, 'Those that wait, or were caught.'),
+  files: described(count, 'The number of stored files that are deleted.'),
+  filesKept: described(count, 'The number of files that other documents need too.'),
+  mails: described(count, 'The number of mails that are queued, or were caught.'),
 });
 
 const erasure = { position: place, recordedAt: time, collection: slug, id: text };
@@ -58,14 +58,14 @@ const record = {
   streams: listOf(closed({ stream: text, versions: place })),
   finished: flag,
   waitsFor,
-  obstacle: described(orNull(text), 'The obstacle of the last try.'),
+  obstacle: described(orNull(text), 'The obstacle of the last attempt.'),
   progress: described(
     orNull(share),
-    'How much of the data files is clean of what was erased; null when they are not being cleaned.',
+    'The part of the data files that is free of the erased data; null if they are not being cleaned.',
   ),
 };
 
-const oneErasure = closed({ ...record, reason: described(text, 'Why. Only with `payloads`.') }, namesOf(record));
+const oneErasure = closed({ ...record, reason: described(text, 'The reason. Only with `payloads`.') }, namesOf(record));
 
 const erasures = {
   Erase: closed({
@@ -74,7 +74,7 @@ const erasures = {
     reason: {
       type: 'string',
       pattern: '\\S',
-      description: 'Why, in 1 to 500 characters. It is kept for ever, so it must not name a person.',
+      description: 'The reason, 1 to 500 characters. It is kept for ever, so it must not name a person.',
     },
   }),
   Erased: closed({ ...erased, finished: isTrue }),
@@ -86,7 +86,7 @@ const erasures = {
 
 const undone = {
   collection: slug,
-  index: described(count, 'Its place in the call, from 0.'),
+  index: described(count, 'The index of the document in the call, from 0.'),
   id: text,
   version: described(place, 'The version after the call.'),
   outcome: choice(['deleted', 'restored', 'updated', 'unchanged']),
@@ -95,16 +95,16 @@ const undone = {
 const undoing = {
   Undo: closed(
     {
-      force: described(flag, 'True: also where documents have changed since.'),
-      dryRun: described(flag, 'True: nothing is done, and the answer tells what would be.'),
+      force: described(flag, 'True: also undoes the call if documents have changed since.'),
+      dryRun: described(flag, 'True: nothing is done, and the answer shows what would be done.'),
     },
     [],
   ),
   Undone: closed({
-    matched: described(count, 'How many documents it is about.'),
-    changed: described(count, 'How many of them are not as they were; with `dryRun`: would not be.'),
+    matched: described(count, 'The number of documents of the bulk call.'),
+    changed: described(count, 'The number of documents that were changed back; with `dryRun`, that would be.'),
     results: listOf(closed(undone)),
-    batch: described(orNull(text), 'The id in each event of this call; null where nothing was recorded.'),
+    batch: described(orNull(text), 'The id in each event of this call; null if nothing was recorded.'),
   }),
   Refusal: refusalOfWrite,
 };

@@ -27,7 +27,7 @@ export const eventType = choice(namesOf(schemaVersionOf));
 /** The author of an event. */
 export const actor = described(
   closed({ type: actorType, id: text, label: described(orNull(text), 'Only with `actors=names`.') }, ['type']),
-  'The author: `id` is `<slug>/<id>` of a user, 16 hexadecimal digits of an API key; others have none.',
+  'The author. `id` is `<slug>/<id>` for a user, 16 hexadecimal digits for an API key, and absent for others.',
 );
 
 const headerVersion: Shape<1 | 2> = { type: 'integer', enum: [1, 2] };
@@ -36,22 +36,22 @@ const everyHeader = {
   log: described(text, 'The id of the log: `annals/<UUID>`.'),
   position: described(place, 'The place in the whole log, gap-free from 1.'),
   id: uuid,
-  stream: described(text, 'Its stream, such as `posts/<id>`.'),
+  stream: described(text, 'The stream of the event, such as `posts/<id>`.'),
   version: described(place, 'The place in the stream, gap-free from 1.'),
   type: refTo('EventType', eventType),
-  schemaVersion: described(place, 'The version of the form that `data` has.'),
+  schemaVersion: described(place, 'The version of the format of `data`.'),
   recordedAt: time,
   actor: refTo('Actor', actor),
-  correlationId: described(text, 'The id of the request that caused it, as in its `x-request-id`.'),
+  correlationId: described(text, 'The `x-request-id` of the request that caused the event.'),
   payload: described({ ...text, pattern: '^sha256:[0-9a-f]{64}$' }, 'The commitment to the payload.'),
 };
-const batch = described(uuid, 'The bulk call that it belongs to.');
+const batch = described(uuid, 'The bulk call that the event is part of.');
 const header = closed({ ...everyHeader, batch }, namesOf(everyHeader));
 const headerRef = refTo('Header', header);
 
 const context = described(
   closed({ ip: text, userAgent: text, reason: text, rule: text }, []),
-  'From where it came, why, and which rule admitted it.',
+  'The origin of the request, the reason, and the rule that admitted it.',
 );
 
 const members = {
@@ -61,13 +61,13 @@ const members = {
 };
 const partial = described(
   isTrue,
-  'Fields that the caller may not read are left out; the others have the names of today.',
+  'Without the fields that the caller may not read; the others have the names of today.',
 );
 const bare = { header: headerRef, data: nothing, context: nothing };
 
 const recorded = closed(members);
-const erased = described(closed({ ...bare, erased: isTrue }), 'An event whose payload is there no longer.');
-const withheld = described(closed({ ...bare, withheld: isTrue }), 'An event whose payload is not for this caller.');
+const erased = described(closed({ ...bare, erased: isTrue }), 'An event whose payload was erased.');
+const withheld = described(closed({ ...bare, withheld: isTrue }), 'An event whose payload this caller may not see.');
 
 /** A reference to an event whose payload the caller may see. */
 export const seenEvent = either(refTo('RecordedEvent', recorded), refTo('ErasedEvent', erased));
@@ -90,7 +90,7 @@ export const eventSchemas = {
   EventPage: closed({ events, next: cursor('after'), size: described(count, 'Events in the log.') }),
   FeedPage: closed({
     events,
-    next: described(count, 'The `after` of the next page; equals `size` when there is nothing more for now.'),
+    next: described(count, 'The `after` of the next page; equals `size` if there are no more events at the moment.'),
     size: described(count, 'Events in the log.'),
   }),
 };

@@ -21,19 +21,19 @@ import {
 } from '../basics.ts';
 import { actor, eventType, seenEvent } from './event-components.ts';
 
-const gone = described(isTrue, 'Present where the payload has been erased.');
-const reason = described(orNull(text), 'Why, as the caller said; null where nothing was said. Only with `payloads`.');
+const gone = described(isTrue, 'Present if the payload was erased.');
+const reason = described(orNull(text), 'The reason that the caller gave, or null. Only with `payloads`.');
 const rule = described(
   text,
-  'Which rule admitted it, such as `posts.update`, where the event names one. Only with `payloads`.',
+  'The rule that admitted the event, such as `posts.update`, if the event names one. Only with `payloads`.',
 );
 
 const subject = described(
   closed({
     stream: text,
-    exists: described(flag, 'Whether it is there today.'),
+    exists: described(flag, 'Whether the subject exists today.'),
     erased: flag,
-    version: described(place, 'That of the newest event.'),
+    version: described(place, 'The version of the newest event.'),
     position: place,
   }),
   'Its current state.',
@@ -70,7 +70,7 @@ const documentVersion = closed(
     ...thatVersion,
     document: described(
       orNull(anyObject),
-      'The whole document after that event, in the names and fields of that time; null where there was none.',
+      'The whole document after the event, in the names and fields of that time; null if there was none.',
     ),
     erased: gone,
     event: seenEvent,
@@ -79,23 +79,29 @@ const documentVersion = closed(
 );
 
 const admitting = closed({
-  name: described(text, 'Such as `posts.update`, or `posts.update (default)` where no rule was set.'),
-  sha256: described(orNull({ ...text, pattern: '^[0-9a-f]{64}$' }), 'Of the text of the rule; null of none.'),
+  name: described(text, 'Such as `posts.update`, or `posts.update (default)` if no rule was set.'),
+  sha256: described(
+    orNull({ ...text, pattern: '^[0-9a-f]{64}$' }),
+    'The hash of the text of the rule; null if there was none.',
+  ),
   description: described(orNull(text), 'The description by the author of the rule.'),
-  schema: described(count, 'The position of the `schema.changed` that held then.'),
+  schema: described(count, 'The position of the `schema.changed` that was in force.'),
 });
 
 const actingUser = {
   ...thatVersion,
-  document: described(orNull(anyObject), 'The user right before, in the names and fields of that time.'),
+  document: described(
+    orNull(anyObject),
+    'The user document right before the event, in the names and fields of that time.',
+  ),
 };
 const admission = {
   stream: text,
   ...whatHappened,
-  rule: described(orNull(admitting), 'The rule that admitted it; null where the event names none.'),
+  rule: described(orNull(admitting), 'The rule that admitted the event; null if the event names none.'),
   user: described(
     orNull(closed({ ...actingUser, erased: gone, withheld: isTrue }, namesOf(actingUser))),
-    'Null where the actor is not a user, or became one by this event.',
+    'Null if the actor is not a user, or became one by this event.',
   ),
 };
 
@@ -122,7 +128,7 @@ const blameField = described(
     ]),
     closed({ field: text, value: anything, version: noVersion }),
   ),
-  'A field, its value, and the event that gave it; `version` is null where none ever did.',
+  'A field, its value, and the event that set it; `version` is null if no event did.',
 );
 
 function blameOf<Name extends string>(name: Name) {
@@ -145,7 +151,7 @@ export const historySchemas = {
   PatchOperation: operation,
   DocumentDiff: described(
     closed({ ...documentDiff, erased: gone }, namesOf(documentDiff)),
-    '`fields` and `patch` are null where one of the two versions has been erased.',
+    '`fields` and `patch` are null if one of the two versions was erased.',
   ),
   GlobalDiff: closed(globalDiff),
   BlameField: blameField,

@@ -20,8 +20,7 @@ const base64: Shape<string> = { type: 'string', format: 'byte' };
 const hashes = listOf(base64);
 const verified = described(
   orNull(closed({ to: count, at: time })),
-  'Up to which position the service, which goes through the whole log again and again, last found nothing wrong, and when; ' +
-    'null before the first time.',
+  'The position up to which the background verification last found no fault, and the time; null before its first run.',
 );
 const altered = described(
   closed({
@@ -31,11 +30,11 @@ const altered = described(
     at: time,
     part: described(
       choice(['log', 'tables']),
-      '`log`: the log itself, which is not signed then; `tables`: its claims or read tables, which follow from it.',
+      '`log`: the log itself, which is then no longer signed; `tables`: its claims or read tables, which are derived from it.',
     ),
   }),
-  'Stands, until `annals verify` finds all sound, where the service has found that the log is not what was recorded: in words, and ' +
-    'among which events the first of it is; null where that is not known.',
+  'Present if the service has found that the log or its tables were altered, until `annals verify` finds everything ' +
+    'sound: the finding in words, and the range of events in which the first altered one is, or null if it is not known.',
 );
 
 const checkpoint = closed({ size: place, root: base64, note: text, signedAt: time });
@@ -43,12 +42,12 @@ const newestCheckpoints: Shape<ValueOf<typeof checkpoint>[]> = {
   type: 'array',
   maxItems: 10,
   items: checkpoint,
-  description: 'The newest ones, newest first.',
+  description: 'The newest checkpoints, newest first.',
 };
 
 const log = {
   origin: text,
-  verifierKey: described(text, 'The key by which its checkpoints are checked (C2SP signed-note).'),
+  verifierKey: described(text, 'The key that verifies the checkpoints of the log (C2SP signed-note).'),
   size: place,
   root: base64,
   recordedAt: described(time, 'The time of the last event.'),
@@ -88,7 +87,7 @@ export const proofSchemas = {
 /** The members of an event about a key. */
 function keyNote<More extends Record<string, Shape<unknown>>>(more: More) {
   const always = { position: place, recordedAt: time, actor: refTo('Actor', actor), ...more };
-  return orNull(closed({ ...always, reason: described(text, 'Why. Only with `payloads`.') }, namesOf(always)));
+  return orNull(closed({ ...always, reason: described(text, 'The reason. Only with `payloads`.') }, namesOf(always)));
 }
 
 const signedTree = orNull(closed({ size: count, signedAt: time }));
@@ -96,21 +95,21 @@ const keyId: Shape<string> = { type: 'string', pattern: '^[0-9a-f]{8}$' };
 
 const key = closed({
   id: described(keyId, 'Eight hexadecimal digits, as in the verifier key and in each signature.'),
-  verifierKey: described(orNull(text), 'The verifier key (C2SP signed-note); null where it is lost.'),
-  signs: described(flag, 'Whether it signs now.'),
-  since: described(keyNote({}), 'The event by which it began to sign; null for the first key.'),
-  first: described(signedTree, 'The first checkpoint of it that the log keeps.'),
+  verifierKey: described(orNull(text), 'The verifier key (C2SP signed-note); null if it is lost.'),
+  signs: described(flag, 'Whether the key signs now.'),
+  since: described(keyNote({}), 'The event with which the key began to sign; null for the first key.'),
+  first: described(signedTree, 'The first checkpoint with its signature that the log keeps.'),
   last: described(signedTree, 'The last one.'),
   replaced: described(
     keyNote({
       by: keyId,
       handover: described(orNull(text), 'The hand-over, if this key named the next one itself.'),
     }),
-    'The event by which another one took its place.',
+    'The event with which another key replaced this one.',
   ),
   disowned: described(
-    keyNote({ signed: described(orNull(count), 'The most events that it is known to have signed.') }),
-    'The event by which it was given up: events that it signed are lost.',
+    keyNote({ signed: described(orNull(count), 'The largest number of events that the key is known to have signed.') }),
+    'The event that disowned the key: events that it signed are lost.',
   ),
 });
 

@@ -18,15 +18,15 @@ export function ofEveryRoute(): Answers {
 }
 
 /** The refusal where a signature is needed and not possible. */
-export function refusalOfSigning(description = 'There is no room on the disk to sign a checkpoint.'): Answers {
+export function refusalOfSigning(description = 'The disk is too full to sign a checkpoint.'): Answers {
   return unavailable(description);
 }
 
 const headers = {
   'Content-Disposition': header('The name of the archive.', text),
-  'Annals-Checkpoint': header('The size and the root of the checkpoint in it: `701 JOCy+ehk…=`.', text),
+  'Annals-Checkpoint': header('The size and the root of the checkpoint in the archive: `701 JOCy+ehk…=`.', text),
   'Annals-Range': header('The first and the last position: `1-701`.', text),
-  'Annals-Events': header('The number of events in it.', count),
+  'Annals-Events': header('The number of events in the archive.', count),
 };
 
 /** A ZIP archive, with these headers. */

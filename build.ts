@@ -9,9 +9,9 @@ import { foreignAssets, ownAssets } from './server/platform/carried.ts';
 import { commit } from './server/platform/version.ts';
 
 /**
- * Makes `dist/`, which is what the package holds: `npm run build`, and npm itself before it packs. The service is a
- * bundle with all packages but those with native code; what an application imports into its own code, and may bundle,
- * is compiled file by file.
+ * Makes `dist/`, the content of the package: `npm run build` runs it, and npm before it packs. The service is a bundle
+ * with all packages except those with native code. Modules that an application imports, and may bundle itself, are
+ * compiled file by file.
  */
 const dist = join(root, 'dist');
 
@@ -41,29 +41,29 @@ writeFileSync(join(dist, 'app/build.json'), JSON.stringify({ build: buildOf(made
 carry('bcrypt', ['prebuilds', 'LICENSE']);
 carry('better-sqlite3', ['lib', 'prebuilds', 'LICENSE']);
 carry('swagger-ui-dist', [...filesOf('swagger-ui-dist'), 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE']);
-// npm does not know what is in the bundle: who looks for advisories, or has to show licences, finds it here.
+// npm does not know the packages in the bundle. These files list them, for advisories and licences.
 const sbom = sbomOfPackage(made.metafile, ['node_modules/swagger-ui-dist']);
 writeFileSync(join(dist, 'annals.cdx.json'), `${JSON.stringify(sbom, null, 2)}\n`);
 writeFileSync(join(dist, 'LICENCES.txt'), licencesOf(sbom));
 for (const path of Object.values(bin)) chmodSync(join(root, path), 0o755);
 
-/** Copies files of a package whose installation is not wanted of our users: docs/dependencies.md says why. */
+/** Copies the files of a package that our users should not have to install; docs/dependencies.md gives the reasons. */
 function carry(name: string, files: readonly string[]): void {
   const to = join(dist, 'vendor', name);
   for (const file of files) cpSync(join(folderOf(name), file), join(to, file), { recursive: true });
-  // Its scripts and its exports would mislead here.
+  // The scripts and exports of the package would be wrong here.
   const { version, license, main } = manifestOf(folderOf(name));
   writeFileSync(join(to, 'package.json'), `${JSON.stringify({ name, version, license, main }, null, 2)}\n`);
 }
 
-/** The files of a package that are read while the service runs. */
+/** The files of a package that the service reads at run time. */
 function filesOf(name: string): string[] {
   return foreignAssets.flatMap((asset) => (asset.startsWith(`${name}/`) ? asset.slice(name.length + 1) : []));
 }
 
 /**
- * Of all files that were compiled keeps those that an entry of the package leads to. TypeScript rewrites `.ts` to `.js`
- * in the code that it emits, and not in declarations.
+ * Keeps only those compiled files that the entries of the package import, directly or indirectly. TypeScript rewrites
+ * `.ts` to `.js` in the emitted code, but not in declarations, so this function does.
  */
 function keepReached(ending: '.js' | '.d.ts', entries: readonly string[]): void {
   const kept = new Set<string>();
@@ -74,7 +74,7 @@ function keepReached(ending: '.js' | '.d.ts', entries: readonly string[]): void 
     kept.add(file);
     const text = readFileSync(file, 'utf8')
       .replace(/(\bfrom |\bimport\()(['"])(\.[^'"]*)\.ts\2/g, '$1$2$3.js$2')
-      // Of a module that is imported for what it does, there are no types.
+      // A module that is imported only for its side effects has no types.
       .replace(/^import '\.[^']*';\n/gm, '');
     writeFileSync(file, text);
     for (const [, path = ''] of text.matchAll(/['"](\.{1,2}\/[^'"]*)\.js['"]/g))

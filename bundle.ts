@@ -9,13 +9,13 @@ import { threadModules } from './server/platform/threads.ts';
 
 export const root = fileURLToPath(new URL('.', import.meta.url));
 
-/** The modules of the service with all packages, by the names of their files, and what esbuild tells of them. */
+/** The modules of the service with all packages, by file name, and the metafile of esbuild. */
 export type Bundle = { files: ReadonlyMap<string, string>; metafile: Metafile };
 
-/** Where there is a bundle. */
+/** The forms in which the service is a bundle. */
 type Bundled = Exclude<Form, 'sources'>;
 
-/** What a bundle holds beside the command and the threads: the modules that others import. */
+/** The entries of a bundle beside the command and the threads: modules that applications import. */
 const entries: Record<Bundled, Record<string, string>> = {
   checkout: {},
   // `annals` and `annals/client` are compiled one by one: they run in browsers too, and share nothing with the service.
@@ -23,19 +23,17 @@ const entries: Record<Bundled, Record<string, string>> = {
   binary: { annals: 'config/index.ts', 'annals-server': 'server/index.ts', 'annals-client': 'client/index.ts' },
 };
 
-/** Where a bundle of files finds packages with native code, from its own folder. */
+/** The folder of packages with native code, relative to the folder of the bundle. */
 const packages = { checkout: '../../node_modules', package: '../vendor' };
 
-/**
- * For a module that finds others while it runs: createRequire has an address, and CommonJS the names that it expects.
- */
+/** The head of a module that loads others at run time: it defines the names that CommonJS code expects. */
 const finding = `import { createRequire as annalsRequire } from 'node:module';
 import { fileURLToPath as annalsPath } from 'node:url';
 const require = annalsRequire(import.meta.url), __filename = annalsPath(import.meta.url);
 const __dirname = annalsPath(new URL('.', import.meta.url));
 `;
 
-/** Bundles the command, each thread, and what others may import. The same sources make the same bytes. */
+/** Bundles the command, each thread, and the modules that applications import. Equal sources give equal bytes. */
 export async function bundle(form: Bundled): Promise<Bundle> {
   const threads = Object.entries(threadModules).map(([name, path]) => [`${name}-thread`, `${path}.ts`]);
   const late = new Set<string>();
@@ -48,7 +46,7 @@ export async function bundle(form: Bundled): Promise<Bundle> {
     minifySyntax: true,
     legalComments: 'none',
     define: { annalsForm: JSON.stringify(form) },
-    // That Node is new enough is known of the one in the executable.
+    // The imports that check the version of Node are dropped, because the Node in the executable is new enough.
     logOverride: { 'ignored-bare-import': 'silent' },
     logLevel: 'warning',
     metafile: true,
@@ -57,7 +55,7 @@ export async function bundle(form: Bundled): Promise<Bundle> {
   const modules = await build({
     ...options,
     entryPoints: { main: 'cli/main.js', ...Object.fromEntries(threads), ...entries[form] },
-    // Node looks for no package.json that tells what these are.
+    // With this ending, Node does not look for a package.json to learn the module type.
     outExtension: { '.js': '.mjs' },
     splitting: true,
     format: 'esm',
@@ -88,10 +86,10 @@ export async function bundle(form: Bundled): Promise<Bundle> {
 }
 
 /**
- * A package that our modules `require` is for few that need it, and has a file of its own: else it would be in the text
- * of each thread. So has joi, which is loaded late by some and at once by others.
+ * Gives a package that our modules `require` a file of its own, because few processes need it, and it would otherwise
+ * be in the text of each thread. joi also gets a file, because some modules load it late and others at once.
  *
- * @param late gets the names of such packages.
+ * @param late receives the names of these packages.
  */
 function apart(late: Set<string>): Plugin {
   return {
@@ -114,8 +112,8 @@ function fileOf(name: string): string {
 }
 
 /**
- * A module of CommonJS is a function that runs when it is required, as nearly all do at a start: in parentheses V8
- * compiles it with its file, and so keeps it in the code cache.
+ * Finishes the text of a file. A CommonJS module is a function that runs when it is required, as nearly all are at a
+ * start. In parentheses, V8 compiles the function together with its file, and so keeps it in the code cache.
  */
 async function finished(text: string, format: 'esm' | 'cjs'): Promise<string> {
   const [, first = '', body = ''] = /^(#!.*\n)?(.*)$/s.exec(text) ?? [];
@@ -124,8 +122,7 @@ async function finished(text: string, format: 'esm' | 'cjs'): Promise<string> {
     (_, before, parameters, inside) => `${before}: (function${parameters} {\n${inside}  })\n});`,
   );
   const isFinding = format === 'esm' && /(?<![\w$.])(?:require|__filename|__dirname)\b(?!:)/.test(body);
-  // Without white space it is a fifth less memory for the texts of modules. Names and lines stay, for stacks in the
-  // log.
+  // Without white space, the texts of modules take a fifth less memory. Names and lines stay, for stacks in the log.
   const { code } = await transform(eager, {
     minifyWhitespace: true,
     lineLimit: 100,
@@ -135,7 +132,7 @@ async function finished(text: string, format: 'esm' | 'cjs'): Promise<string> {
   return first + (isFinding ? finding : '') + code;
 }
 
-/** With a `require` of its own a module would hide from esbuild what it requires. */
+/** Removes a module's own `require`, which would hide the required modules from esbuild. */
 const ours: Plugin = {
   name: 'ours',
   setup({ onLoad }) {
@@ -149,7 +146,7 @@ const ours: Plugin = {
   },
 };
 
-/** Large JSON is read faster from a text than as a part of a program, and takes less memory. */
+/** Large JSON is faster to parse from a text than as part of a program, and takes less memory. */
 const large: Plugin = {
   name: 'large',
   setup({ onLoad }) {
@@ -161,10 +158,7 @@ const large: Plugin = {
   },
 };
 
-/**
- * Modules in whose place a bundle has others: those that look for files beside themselves, and those that are not
- * needed.
- */
+/** Replaces modules that look for files beside themselves, and modules that are not needed. */
 function standIns(form: Bundled): Plugin {
   return {
     name: 'stand-ins',
@@ -182,7 +176,7 @@ function standIns(form: Bundled): Plugin {
         },
         () => ({ path: join(root, 'server/openapi/stand-in.cjs') }),
       );
-      // Node warns of url.parse where it is not called below node_modules.
+      // Node warns of url.parse unless the caller is below node_modules.
       onLoad({ filter: /@hapi[\\/]shot[\\/]lib[\\/]request\.js$/ }, ({ path }) => ({
         contents: replaced(path, 'const uri = Url.parse(url);', 'const uri = new Url.Url();\nuri.parse(url);'),
       }));
@@ -199,7 +193,7 @@ function standIns(form: Bundled): Plugin {
         contents: `exports.loadAddon = () => require(${JSON.stringify(`${folder}/better-sqlite3/lib/binding.js`)}).getBinding(null)`,
       }));
       onResolve({ filter: /^\.\.\/.*\/better-sqlite3\/lib\/binding\.js$/ }, ({ path }) => ({ path, external: true }));
-      // It looks for its addon in its own folder.
+      // bcrypt looks for its addon in its own folder.
       onLoad({ filter: /[\\/]bcrypt[\\/]bcrypt\.js$/ }, ({ path }) => ({
         contents: replaced(path, 'path.resolve(__dirname)', `path.resolve(__dirname, '${folder}/bcrypt')`),
       }));
@@ -213,24 +207,24 @@ function replaced(path: string, from: string, to: string): string {
   return text.replace(from, to);
 }
 
-/** Names the code of a bundle. */
+/** The name of a bundle's code: its hash. */
 export function buildOf({ files }: Bundle): string {
   return hash('sha256', JSON.stringify([...files]));
 }
 
 /**
- * What `runtime/bundle.js` reads: each file that the bundle is made of, with its size and time, and the names of what
- * was written.
+ * The file that `runtime/bundle.js` reads: each source of the bundle with its size and time, and the names of the
+ * written files.
  */
 type Manifest = { made: [path: string, size: number, time: number][]; written: string[] };
 
-/** Beside its sources, what decides how a bundle is made. */
+/** The files that determine a bundle, beside its sources. */
 const ways = ['bundle.ts', 'package-lock.json'];
 
 /**
- * Writes the bundle of the checkout, which is run as long as each file that it is made of stays as it is.
+ * Writes the bundle of the checkout. It is used as long as none of its sources changes.
  *
- * @throws if a file is changed meanwhile.
+ * @throws if a source is changed in the meantime.
  */
 async function writeBundle(folder: string): Promise<void> {
   const begun = Date.now();
@@ -248,7 +242,7 @@ async function writeBundle(folder: string): Promise<void> {
   put(join(folder, 'build.json'), JSON.stringify({ build: buildOf(made) }));
   const manifest: Manifest = { made: stats, written };
   put(join(folder, 'manifest.json'), JSON.stringify(manifest));
-  // A service that runs may yet load a module of the bundle before.
+  // A running service may still load a module of the previous bundle.
   const kept = new Set([...before, ...written, 'build.json', 'manifest.json']);
   for (const name of readdirSync(folder)) if (!kept.has(name)) rmSync(join(folder, name));
   forgetCompiled(join(root, 'node_modules/.cache/annals'));
@@ -257,8 +251,8 @@ async function writeBundle(folder: string): Promise<void> {
 const dayMilliseconds = 24 * 60 * 60 * 1000;
 
 /**
- * Removes compiled code that is older than a day: modules of a bundle have other names when they change, and nothing
- * else removes them.
+ * Removes compiled code that is older than a day. Changed modules of a bundle get new names, and nothing else removes
+ * the old code.
  */
 function forgetCompiled(folder: string): void {
   if (!existsSync(folder)) return;
@@ -276,12 +270,12 @@ function manifestIn(folder: string): Manifest | null {
   }
 }
 
-/** As a whole, for others may read it at this moment, or write it. */
+/** Writes a file atomically, because other processes may read or write it at this moment. */
 function put(file: string, text: string): void {
   const unfinished = `${file}.${process.pid}`;
   writeFileSync(unfinished, text);
   renameSync(unfinished, file);
 }
 
-// That of the checkout: `npm run bundle`.
+// `npm run bundle` makes the bundle of the checkout.
 if (import.meta.filename === process.argv[1]) await writeBundle(join(root, 'build/bundle'));

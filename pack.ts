@@ -2,21 +2,25 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * npm packs the package.json that lies here, but that of the package has other dependencies than the checkout: the
- * bundle in `dist/` has them inside (build.ts). So npm runs `pack.ts begin` before it packs, which moves them to the
- * devDependencies, and `pack.ts end` after it, which moves them back. Meanwhile the script `prepare` has another name:
- * it is for checkouts, and npm would refuse to install a package that has one where scripts must be approved.
+ * npm packs the package.json of this folder, but the package has fewer dependencies than the checkout, because the
+ * bundle in `dist/` contains them (build.ts). So npm runs `pack.ts begin` before it packs, which moves dependencies to
+ * the devDependencies, and `pack.ts end` afterwards, which moves them back. In between, the script `prepare` has
+ * another name: it is only for checkouts, and where scripts must be approved, npm would refuse to install a package
+ * with such a script.
  */
 const file = join(import.meta.dirname, 'package.json');
 const [step] = process.argv.slice(2);
 const laidAside = 'prepare-checkout';
-/** The types of `annals/server` are made of those of hapi, which have joi's in them. */
+/**
+ * The packages that stay dependencies: the types of `annals/server` refer to the types of hapi, which refer to those of
+ * joi.
+ */
 const typed = ['@hapi/hapi', 'joi'];
 
 if (step === 'begin') change('dependencies', 'devDependencies', { prepare: laidAside });
 else if (step === 'end') change('devDependencies', 'dependencies', { [laidAside]: 'prepare' });
 else {
-  // npm would tell the registry of the package.json that lies here once it has packed the other one.
+  // `npm publish` without a file would send the package.json of this folder to the registry, not the packed one.
   console.error('npm pack makes annals-VERSION.tgz, and npm publish annals-VERSION.tgz publishes it');
   process.exitCode = 1;
 }
@@ -34,7 +38,7 @@ function change(from: Kind, to: Kind, renamed: Record<string, string>): void {
   manifest[to] = Object.fromEntries(Object.entries(manifest[to]).sort());
   const scripts = Object.entries<string>(manifest.scripts).map(([name, script]) => [renamed[name] ?? name, script]);
   manifest.scripts = Object.fromEntries(scripts);
-  // As a whole, for others may read it at this moment.
+  // The file is written atomically, because other processes may read it at this moment.
   writeFileSync(`${file}.new`, `${JSON.stringify(manifest, null, 2)}\n`);
   renameSync(`${file}.new`, file);
 }

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
 
-// node .ci/long-tests.js [BASE]: the long tests that a change is tried with, a line each: some always, and those of
-// what it changes since the commit BASE, or since origin/main.
+// node .ci/long-tests.js [BASE]: prints the long tests for a change, one per line: some that always run, and those of
+// the files that changed since the commit BASE, or since origin/main.
 
 /**
- * A kill; a walk through the admin application; a binary; two nodes, and one that takes over; a signal under load;
- * callers who mean harm.
+ * Tests that always run: a kill, a walk through the admin application, a binary, two nodes, a takeover, a signal under
+ * load, hostile callers.
  */
 const always = [
   'test/crash/crash.long.test.ts',
@@ -18,7 +18,7 @@ const always = [
   'test/http/hostile.long.test.ts',
 ];
 
-/** What a change of these is tried with, beside the folder of the same name in test/. */
+/** For changed files, the folders of test/ whose long tests run, beside the folder that mirrors the file. */
 const crossing = [
   [/^events\//, ['crash', 'simulation', 'verify', 'running/nodes', 'writer']],
   [/^projections\//, ['crash', 'simulation', 'events', 'running/nodes']],
@@ -34,7 +34,7 @@ const crossing = [
   [/^(binary\/|Dockerfile)/, ['binary']],
 ];
 
-/** A change of these is tried with all. */
+/** If one of these files changes, all long tests run. */
 const all = /^(test\/helpers\/|\.ci\/|package(-lock)?\.json$|build\.ts$|pack\.ts$|runtime\/)/;
 
 const long = globSync('test/**/*.long.test.ts').map((file) => file.replaceAll('\\', '/'));
@@ -42,7 +42,7 @@ const changed = changedSince(process.argv[2] || mergeBase());
 process.stdout.write(`${chosen().sort().join('\n')}\n`);
 
 function chosen() {
-  // In few processes, each of which loads the service once.
+  // The batches run all long tests in few processes, each of which loads the service once.
   if (changed.some((file) => all.test(file))) return globSync('test/batches/long/*.ts');
   const folders = changed.flatMap((file) => [
     folderOf(file),
@@ -54,8 +54,8 @@ function chosen() {
 }
 
 /**
- * The folder of test/ that mirrors the one of a source, or one above it: of `server/audit/notary/x.ts` that is
- * `audit/notary`, of `events/proof/x.ts` it is `events`.
+ * The folder of test/ that mirrors the folder of a source, or the nearest parent that exists: `audit/notary` for
+ * `server/audit/notary/x.ts`, `events` for `events/proof/x.ts`.
  */
 function folderOf(file) {
   const [, path = ''] = /^(?:server\/|test\/)?((?:[\w-]+\/)+)[^/]+\.(?:ts|tsx|js|mjs)$/.exec(file) ?? [];

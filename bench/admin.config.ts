@@ -2,7 +2,7 @@ import { defineConfig, type FieldConfig } from '../config/define.ts';
 
 const text = (name: string): FieldConfig => ({ name, type: 'text' });
 
-/** Types of fields in turn, as a form has them. */
+/** The field types of a form, in turn. */
 const mixed: ((name: string) => FieldConfig)[] = [
   text,
   (name) => ({ name, type: 'textarea' }),

@@ -9,7 +9,7 @@ import type { Plan } from './rounds.ts';
 const sizes = [250, 100_000];
 const editor = { email: 'ada@example.org', password: 'correct horse' };
 const batch = 1000;
-/** So many articles hold each rare word. */
+/** The number of articles that contain each rare word. */
 const hits = 20;
 
 /** The pages of the admin application in Chromium, and the work that a key makes in a large form. */
@@ -131,13 +131,13 @@ async function logIn(context: BrowserContext, service: Server): Promise<Page> {
 type Awaited = {
   /** The event that begins the time. */
   event: string;
-  /** Is there, in a table that waits for nothing. */
+  /** The element to wait for, in a table that is not loading. */
   selector: string;
-  /** A part of the query of the address. */
+  /** A part of the query in the address. */
   address?: string;
 };
 
-/** Milliseconds from an event in a page to the frame that shows something. */
+/** The time from an event in a page to the frame that shows an element, in milliseconds. */
 async function timeTo(page: Page, awaited: Awaited, act: () => Promise<void>): Promise<number> {
   await page.evaluate(({ event, selector, address = '' }) => {
     const timed = new Promise<number>((resolve) => {

@@ -11,7 +11,9 @@ import { openDatabase } from '../storage/sqlite.ts';
 import { category } from '../test/helpers/category.ts';
 import { median } from './report.ts';
 
-/** In milliseconds: the first list of its kind, one whose total is known, and one after each write. */
+/**
+ * Times in milliseconds: of the first list of its kind, of a list with a known total, and of a list after each write.
+ */
 export type AfterWrite = { first: number; known: number; written: number };
 
 const lists = {
@@ -49,7 +51,7 @@ const reach = (slug: string): Reach => ({
 const written = db.prepare('SELECT id FROM "documents posts" ORDER BY key LIMIT 2000').pluck().all() as string[];
 let writes = 0;
 
-/** Gives a document other views. */
+/** Changes the views of a document. */
 function write(): void {
   writes += 1;
   const id = written[(writes * 37) % written.length] ?? '';

@@ -1,4 +1,4 @@
 import { postsConfig } from './posts.ts';
 
-/** With indexes on what is filtered and sorted by. */
+/** With indexes on the fields of filters and sorts. */
 export default postsConfig({ index: true });

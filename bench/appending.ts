@@ -16,14 +16,17 @@ import { median, quantile } from './report.ts';
 /** Events per second, and milliseconds of one append. */
 export type Appending = { batch: number; side: 'sqlite' | 'postgres'; perSecond: number; p50: number; p99: number };
 
-/** Milliseconds: more than a service waits, for what is measured is not whether a machine is busy. */
+/**
+ * The timeout in milliseconds. It is longer than that of a service, because a busy machine must not end the
+ * measurement.
+ */
 const patience = 60_000;
 
 type Append = (commands: Command[]) => Promise<BatchResult> | BatchResult;
 
 /**
- * Appends of one writer to a log in a file and to one in PostgreSQL, in turn, without HTTP and read tables: batches of
- * 64, and of 1.
+ * Compares the appends of one writer to a log in a file and to a log in PostgreSQL, in turn, without HTTP and read
+ * tables, in batches of 64 and of 1.
  */
 async function compareAppends(folder: string, address: string, rounds: number, seconds: number): Promise<Appending[]> {
   const clock = openSharedClock(Date.now);
@@ -59,7 +62,7 @@ async function compareAppends(folder: string, address: string, rounds: number, s
   const found: Appending[] = [];
   for (const batch of [64, 1]) {
     const taken = { sqlite: [] as Taken[], postgres: [] as Taken[] };
-    // The first round of each compiles.
+    // The first round of each side only compiles.
     for (let count = 0; count <= rounds; count += 1) {
       for (const side of ['sqlite', 'postgres'] as const) {
         const { append, next } = sides[side];
@@ -88,7 +91,7 @@ async function appendFor(
   const times: number[] = [];
   let milliseconds = 0;
   while (milliseconds < seconds * 1000) {
-    // Not a part of the time: it is the same on both sides.
+    // The making of commands is not measured, because it is the same on both sides.
     const commands = Array.from({ length: batch }, next);
     const begun = performance.now();
     const { outcomes } = await append(commands);

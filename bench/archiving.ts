@@ -30,7 +30,7 @@ export async function archiving(folder: string, plan: Plan): Promise<void> {
     const calls = creates('/api/collections/posts', await authorsOf(bare.server));
     const write = ({ server }: Side, seconds: number) => load(server, calls, { connections: 32, seconds, key: apiKey });
     stop(bare);
-    // A process that stands still takes nothing from the other one.
+    // A stopped process takes no CPU from the other one.
     for (let count = -1; count < plan.rounds; count += 1) {
       for (const side of sides) {
         goOn(side);

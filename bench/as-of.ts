@@ -18,7 +18,7 @@ const lists: Record<string, string> = {
   'page 900': 'limit=10&page=900',
 };
 
-/** Lists as of a position against the same lists of today, at 100,000 documents with 10 versions each. */
+/** Compares lists as of a position with the same lists of the present, at 100,000 documents with 10 versions each. */
 export async function asOf(folder: string, plan: Plan): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const data = join(folder, 'data');

@@ -12,7 +12,7 @@ const connections = 32;
 /** The cost of a thousand documents: wall time and CPU of the server, in milliseconds. */
 type Cost = { wall: number; cpu: number };
 
-/** A thousand creates of ~1 KB in one call, against a call for each: one after the other, and over 32 connections. */
+/** Compares a thousand creates of ~1 KB in one call with a call for each: in sequence, and over 32 connections. */
 export async function bulk(folder: string, plan: Plan): Promise<void> {
   const { data, authors } = prepare(folder);
   const server = await startAnnals(data, join(folder, 'annals'));

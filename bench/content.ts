@@ -1,8 +1,8 @@
-/** How many authors the posts have. */
+/** The number of authors of the posts. */
 export const authors = 100;
 
 /**
- * A post of about 1 KB; the same number gives the same post in every run. `author` is a number below {@link authors}.
+ * A post of about 1 KB. The same index gives the same post in every run. `author` is a number below {@link authors}.
  */
 export type Post = {
   title: string;
@@ -14,7 +14,7 @@ export type Post = {
   author: number;
 };
 
-/** A small seeded generator (mulberry32), so that runs can be compared: numbers from 0 up to 1. */
+/** A small seeded generator (mulberry32) of numbers from 0 up to 1, so that runs can be compared. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -10,8 +10,8 @@ import { type Ratio, ratioOf, type SlicedSide, type Slices, slicesOf } from './s
 const path = '/api/collections/posts';
 
 /**
- * The requests that are measured, how many a slice has, which take some tens of milliseconds, and after how many they
- * are compiled.
+ * The measured requests: the number of requests in a slice, which takes some tens of milliseconds, and the number of
+ * cycles after which the code is compiled.
  */
 const operations = {
   R1: { requests: 1500, warm: 10, name: 'read by id' },
@@ -24,17 +24,17 @@ const operations = {
 /** The name of a measured request. */
 export type Measured = keyof typeof operations;
 
-/** All of them. */
+/** The names of all measured requests. */
 export const measured = Object.keys(operations) as Measured[];
 
-/** A side, and what its requests name. */
+/** A side, and the paths and ids of its requests. */
 type Known = { server: Server; prefix: string; ids: readonly string[]; authors: readonly string[] };
 
 /** The sides of a comparison: the floor, and services, each with its name. */
 export type Sides = { floor: Known; services: ReadonlyMap<string, Known>; stop: () => Promise<void> };
 
 /**
- * Starts the floor and the service with request logs and one thread: as it is, without kept reads, and that of another
+ * Starts the floor, and the service with request logs and one thread: unchanged, without cached reads, and from another
  * checkout.
  */
 export async function startSides(folder: string, checkout: string | null): Promise<Sides> {
@@ -55,8 +55,8 @@ export async function startSides(folder: string, checkout: string | null): Promi
 }
 
 /**
- * Starts a service with all in one thread. @param flags for Node. @returns `send` sends a number of requests of one
- * kind.
+ * Starts a service that does everything in one thread. @param flags for Node. @returns `send`, which sends a number of
+ * requests of one kind.
  */
 export async function startAnnalsFor(folder: string, flags: readonly string[]) {
   const { data, ids, authors } = prepare(join(folder, 'alone'));
@@ -67,7 +67,7 @@ export async function startAnnalsFor(folder: string, flags: readonly string[]) {
   return { send, stop: server.stop };
 }
 
-/** The CPU of a request on each side, µs, the floor first; after enough requests that it is compiled. */
+/** The CPU time of a request on each side, in µs, the floor first, after enough requests that the code is compiled. */
 export async function measure(name: Measured, { floor, services }: Sides, cycles: number): Promise<Slices[]> {
   const { requests, warm } = operations[name];
   const sides = [floor, ...services.values()].map((known): SlicedSide => {
@@ -78,12 +78,12 @@ export async function measure(name: Measured, { floor, services }: Sides, cycles
 }
 
 /**
- * `checkout`: another one of this project, to compare with; null for none. `only`: the requests that are measured; by
- * default all.
+ * `checkout` is another checkout of this project to compare with; null for none. `only` are the requests to measure;
+ * default: all.
  */
 type Options = { cycles: number; checkout: string | null; only?: readonly string[] | undefined };
 
-/** CPU of a request against the floor, by slices. */
+/** Compares the CPU time of a request with the floor, by slices. */
 export async function cost(folder: string, { cycles, checkout, only = measured }: Options): Promise<void> {
   const sides = await startSides(folder, checkout);
   try {

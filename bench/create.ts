@@ -10,8 +10,8 @@ import { compare, loadColumns, loadRow, type Plan } from './rounds.ts';
 const postsPath = '/api/collections/posts';
 
 /**
- * Durable creates at 32 connections and at one against the floor; how often the disk is waited for; what reads feel of
- * it.
+ * Compares durable creates with the floor, at 32 connections and at one; counts the syncs of the disk; measures the
+ * effect on reads.
  */
 export async function create(folder: string, plan: Plan): Promise<void> {
   const { data, floor, ids, authors } = prepare(folder);
@@ -45,7 +45,9 @@ async function throughput(bare: Server, ours: Server, { authors, connections }: 
   verdict('the same by CPU per request', floor.cpu / annals.cpu, 0.5);
 }
 
-/** Reads alone, then with creates at the same time, round by round; gives the share of their speed they keep. */
+/**
+ * Reads alone, then with creates at the same time, round by round. Returns the share of their speed that reads keep.
+ */
 async function beside(name: string, server: Server, path: string, { ids, authors }: Known, plan: Plan) {
   const calls = reads(`${path}/`, ids);
   const alone: number[] = [];
@@ -65,12 +67,12 @@ async function beside(name: string, server: Server, path: string, { ids, authors
   return kept;
 }
 
-/** Ids of documents that are there. */
+/** The ids of existing documents. */
 type Known = { ids: readonly string[]; authors: readonly string[] };
 
 const besideColumns = ['reads/s alone', 'reads/s beside', 'creates/s meanwhile', 'kept'];
 
-/** Counts fsync and fdatasync of the whole process, its start included, while it creates. */
+/** Counts the calls of fsync and fdatasync of the whole process, including its start, while it creates. */
 async function syncs(folder: string, data: string, authors: readonly string[], { seconds }: Plan): Promise<void> {
   if (!isInstalled('strace')) {
     process.stdout.write('\nfsyncs are not counted: strace is not installed (apt-get install strace)\n');

@@ -10,7 +10,7 @@ const connections = 4;
 
 type Writes = { longest: number; p99: number; perSecond: number };
 
-/** Writes while a document is erased, against those before: the longest, and how long the erasure takes. */
+/** Compares writes during an erasure with writes before: the longest write, and the duration of the erasure. */
 export async function erasure(folder: string, plan: Plan, isLarge: boolean): Promise<void> {
   const rows: Cell[][] = [];
   for (const size of isLarge ? [20_000, 450_000] : [20_000]) {
@@ -32,14 +32,14 @@ export async function erasure(folder: string, plan: Plan, isLarge: boolean): Pro
 }
 
 /**
- * A row of writes alone, and one of writes during each of some erasures. The service works on a data directory that is
- * there.
+ * A row for writes alone, and a row for the writes during each of some erasures. The service runs on an existing data
+ * directory.
  */
 export async function measureErasure(data: string, folder: string, { rounds, seconds }: Plan): Promise<Cell[][]> {
   const server = await startAnnals(data, join(folder, 'service'), { threads: 1, logLevel: 'warn' });
   try {
     const megabytes = round(bytesIn(data) / 1e6);
-    // Code is compiled, and the write-ahead logs have their usual length.
+    // By now code is compiled, and the write-ahead logs have their usual length.
     await writeUntil(server, wait(seconds * 1000));
     const alone = await writeUntil(server, wait(seconds * 1000));
     const rows: Cell[][] = [['writes alone', megabytes, ...figures(alone), '', '']];
@@ -64,7 +64,7 @@ function figures({ longest, p99, perSecond }: Writes): Cell[] {
   return [round(longest), round(p99), round(perSecond)];
 }
 
-/** Erases a document that the log has had for long. */
+/** Erases an old document. */
 async function eraseOne({ url }: Server): Promise<void> {
   const list = await fetch(`${url}/api/collections/posts?limit=1&sort=createdAt`, { headers });
   const { docs } = (await list.json()) as { docs: { id: string }[] };
@@ -101,7 +101,7 @@ async function writeUntil({ url }: Server, end: Promise<unknown>): Promise<Write
   return { longest: times.at(-1) ?? 0, p99: times[Math.floor(times.length * 0.99)] ?? 0, perSecond };
 }
 
-/** Looks at the size of a folder ten times a second; what it returns ends that, and gives the largest. */
+/** Measures the size of a folder ten times a second. The returned function ends this, and returns the largest size. */
 function watchRoom(folder: string): () => number {
   let largest = 0;
   const timer = setInterval(() => {

@@ -14,7 +14,7 @@ const verifier = fileURLToPath(new URL('../verify/annals-verify.mjs', import.met
 const manyVersions = 10_000;
 const headers = { 'x-api-key': apiKey };
 
-/** Exports and evidence packs of logs of growing size, on one thread, and what it takes to verify them. */
+/** Measures exports and evidence packs of logs of growing size, on one thread, and their verification. */
 export async function exporting(folder: string, plan: Plan, isLarge: boolean): Promise<void> {
   const rows: Cell[][] = [];
   const verified: Cell[][] = [];
@@ -26,7 +26,7 @@ export async function exporting(folder: string, plan: Plan, isLarge: boolean): P
     const server = await startAnnals(data, join(folder, 'service'), { threads: 1, logLevel: 'silent' });
     const rounds = size > 100_000 ? 1 : Math.min(plan.rounds, 3);
     try {
-      // Code that is loaded and compiled at the first use counts as idle.
+      // Code that is loaded and compiled at first use counts as idle memory.
       await save(server, '/api/audit/export?to=1000', join(folder, 'first.zip'));
       const idle = megabytes(server, 'VmRSS');
       for (const query of ['format=ndjson', 'format=csv', 'format=cloudevents', 'collection=authors']) {
@@ -88,7 +88,7 @@ async function slowestRead({ url }: Server, isOver: () => boolean): Promise<numb
   return slowest;
 }
 
-/** Events per second. Meanwhile connections that are kept open see that the service closes them. */
+/** The speed in events per second. During the verification the service closes idle connections. */
 async function verify(file: string, events: number): Promise<number> {
   const from = performance.now();
   const child = spawn(process.execPath, [verifier, '--trust-inside', file], { stdio: ['ignore', 'ignore', 'inherit'] });
@@ -113,7 +113,7 @@ async function packs(server: Server, folder: string, size: number): Promise<Cell
   const id = docs[0]?.id ?? '';
   const file = join(folder, 'bundle.zip');
   const row = async (name: string) => {
-    // Earlier writes are not part of it.
+    // The memory of earlier writes does not count.
     const before = megabytes(server, 'VmRSS');
     const saved = await save(server, `/api/audit/bundles/posts/${id}`, file);
     rows.push([name, size, ...figures((figure) => saved[figure], before)]);

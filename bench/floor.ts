@@ -4,9 +4,9 @@ import Hapi, { type ResponseToolkit } from '@hapi/hapi';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 
 /**
- * The least that hapi and better-sqlite3 can do for a request: `GET /docs/{id}` sends stored JSON, `GET /docs` a page
- * of it with a total that was counted at the start, `POST /docs` keeps the body in one table, all that came in one turn
- * of the event loop in one transaction. No schema, no log, no rights.
+ * Serves the floor, the minimum that hapi and better-sqlite3 can do for a request. `GET /docs/{id}` sends stored JSON;
+ * `GET /docs` sends a page of it with a total that was counted at the start; `POST /docs` stores the body in one table,
+ * with all bodies of one turn of the event loop in one transaction. There is no schema, no log, no access control.
  */
 async function serve(directory: string): Promise<void> {
   const db = openDatabase(join(directory, 'floor.db'), { durability: 'full', cacheMiB: 64 });

@@ -12,7 +12,7 @@ import { category } from '../test/helpers/category.ts';
 import config from './annals.config.ts';
 import { authors, createRandom, post } from './content.ts';
 
-/** The shares of creates and updates in all events, after a number of first creates. */
+/** The shares of creates and updates in all events. `first` is the number of creates at the beginning. */
 export type Mix = { creates: number; updates: number; first?: number };
 
 type Live = { id: string; slug: string; version: number };
@@ -25,8 +25,8 @@ const batch = 1000;
 const many = 200_000;
 
 /**
- * Makes a data directory of `events` events on posts, after those of their authors, in process and in batches: its log,
- * sealed as a service seals it, and its read tables. The handles stay open until the process ends, so this is for a
+ * Makes a data directory with `events` events on posts, after those of their authors, in process and in batches: the
+ * log, archived as by a service, and the read tables. The handles stay open until the process ends, so run this in a
  * process of its own.
  */
 export function generate(directory: string, events: number, mix: Mix): void {
@@ -34,7 +34,7 @@ export function generate(directory: string, events: number, mix: Mix): void {
   const { schema, rules } = checkConfig(config);
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   const logId = `annals/${ids.next().id}`;
-  // The key of the seal stays there, for the service that is started on it.
+  // The sealing key stays in the vault, for the service that will be started on the directory.
   const vault = openVault(join(directory, 'vault.db'));
   const seals = vault.seals();
   vault.close();
@@ -42,7 +42,7 @@ export function generate(directory: string, events: number, mix: Mix): void {
   const booted = boot(options);
   const { log, projector, databases } = booted;
   const [db] = databases;
-  // A directory that is only half made is thrown away.
+  // Durability does not matter, because an incomplete directory is thrown away.
   for (const one of databases) for (const setting of fast) one.pragma(setting);
   const authorIds = Array.from({ length: authors }, () => ids.next());
   append(authorIds.map(({ id, at }, index) => createAuthor(ids, id, at, index)));
@@ -71,7 +71,7 @@ export function generate(directory: string, events: number, mix: Mix): void {
   }
 }
 
-/** Nothing is lost by these but what a power cut would take, and a page is written once for many batches. */
+/** With these settings only a power cut loses data, and a page is written once for many batches. */
 const fast = ['synchronous = off', 'cache_size = -1000000', 'cache_spill = off', 'wal_autocheckpoint = 100000'];
 
 function createAuthor(ids: Ids, id: string, at: number, index: number): Command {
@@ -98,7 +98,7 @@ function commandOn(
   };
 }
 
-/** Gives commands on posts, one after the other, for a log that only they are appended to. */
+/** Makes commands on posts, one after the other, for a log to which only these commands are appended. */
 export function commandMaker(
   ids: Ids,
   authorIds: readonly string[],
@@ -127,7 +127,7 @@ export function commandMaker(
     return command(id, 0, { type: 'document.created', data }, { claims: [claimOf(values.slug)], releases: [] });
   }
 
-  /** One half counts views, the other rewrites the text. */
+  /** One half of the updates counts views, the other half rewrites the text. */
   function update(document: Live): Command {
     const { body, title, views } = post(Math.floor(random() * 1e6));
     const set: JsonObject = random() < 0.5 ? { views } : { title, body };

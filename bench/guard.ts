@@ -8,8 +8,8 @@ import { median, round } from './report.ts';
 import { type Ratio, ratioOf } from './slices.ts';
 
 /**
- * The figures that are kept: by request and side how much of the floor's CPU it takes, the floor's µs, and where the
- * service spends its time.
+ * The recorded figures: for each request and side the ratio to the floor's CPU, the floor's µs, and the profile of the
+ * service.
  */
 type Kept = {
   node: string;
@@ -24,20 +24,21 @@ const cycles = 10;
 const profiled = 4000;
 
 /**
- * A step is more than this multiple of the kept figure; without a commit to compare with, more, since machines differ.
+ * An increase counts as a step beyond this multiple of the recorded figure. Without a commit to compare with, the
+ * multiple is larger, because machines differ.
  */
 const step = { compared: 1.1, alone: 1.25 };
-/** Ratios whose middle half spreads by more than this share tell nothing. */
+/** A ratio whose middle half spreads by more than this share is not conclusive. */
 const widest = 0.35;
 const measurements = 3;
 
 /**
- * Compares the CPU of reads and creates, in units of the floor's, with the figures in `bench/costs.json`, and says
- * which have made a step: three measurements agree on it, and one beside the service of an earlier commit, which tells
- * a step of the code from another machine.
+ * Compares the CPU of reads and creates, as ratios to the floor, with the figures in `bench/costs.json`, and reports
+ * steps. For a step three measurements must agree, and a fourth beside the service of an earlier commit, which
+ * distinguishes a step of the code from a different machine.
  *
- * @param base the commit before; null for none.
- * @returns whether there is no step.
+ * @param base the earlier commit; null for none.
+ * @returns true if there is no step.
  */
 export async function guard(folder: string, base: string | null): Promise<boolean> {
   if (process.platform !== 'linux') {
@@ -65,7 +66,7 @@ export async function guard(folder: string, base: string | null): Promise<boolea
   return false;
 }
 
-/** @param most the multiple of the kept figure up to which it is not a step. */
+/** @param most the multiple of the recorded figure up to which an increase is not a step. */
 async function isSuspect(name: Measured, { kept, most }: { kept: Kept; most: number }, sides: Sides): Promise<boolean> {
   for (let count = 0; count < measurements; count += 1) {
     const [bare = [], ...taken] = await measure(name, sides, cycles);
@@ -83,7 +84,7 @@ async function isSuspect(name: Measured, { kept, most }: { kept: Kept; most: num
   return true;
 }
 
-/** Those that take more than in an earlier commit, of which the service runs beside this one. */
+/** The requests that take more than in an earlier commit, whose service runs beside this one. */
 async function comparedWith(base: string, folder: string, suspects: readonly Measured[]): Promise<Measured[]> {
   const checkout = join(folder, 'base');
   const git = spawnSync('git', ['worktree', 'add', '--detach', checkout, base], { stdio: 'ignore' });
@@ -111,8 +112,8 @@ async function comparedWith(base: string, folder: string, suspects: readonly Mea
 }
 
 /**
- * Writes the figures of this machine into `bench/costs.json`: medians of what the guard would find, each time of
- * servers that have just started.
+ * Writes the figures of this machine into `bench/costs.json`: medians of several measurements like those of the guard,
+ * each on servers that have just started.
  */
 export async function keep(folder: string): Promise<void> {
   const found = new Map<string, number[]>();

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { threadId } from 'node:worker_threads';
 
-// Loaded before each thread of a service whose memory is measured: V8 tells the size of a heap to its own thread alone.
-// The time tells threads that have ended. JavaScript, since to strip types takes 15 MB in each thread.
+// Loaded before each thread of a service whose memory is measured, because V8 reports the size of a heap only to its
+// own thread. The time distinguishes threads that have ended. This is JavaScript, because stripping types takes 15 MB
+// in each thread.
 const folder = process.env.BENCH_HEAPS;
 if (folder !== undefined) {
   setInterval(() => {

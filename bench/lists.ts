@@ -9,7 +9,7 @@ import { compare, type Plan } from './rounds.ts';
 
 const path = '/api/collections/posts';
 
-/** The reads that content services are compared by. Each list asks for the total as well, as every list does. */
+/** The reads by which content services are compared. Every list includes the total. */
 export const operations: Record<string, (ids: readonly string[]) => Call[]> = {
   'R1 one by id': (ids) => reads(`${path}/`, ids),
   'R2 list of 10': () => list('limit=10'),
@@ -31,7 +31,8 @@ function list(query: string): Call[] {
 }
 
 /**
- * Lists against the floor, then how every read grows with the number of documents, with declared indexes and without.
+ * Compares lists with the floor, then measures how each read grows with the number of documents, with declared indexes
+ * and without.
  */
 export async function lists(folder: string, plan: Plan, isLarge: boolean): Promise<void> {
   await againstFloor(join(folder, 'floor'), plan);

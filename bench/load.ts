@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cpuSeconds, type Server } from './processes.ts';
 
-/** One request of a load; `@@N@@` in a body becomes a number never used before. */
+/** A request of a load. `@@N@@` in a body becomes a number that was never used before. */
 export type Call = { method: string; path: string; body?: object };
 
-/** The result of one load. Times in microseconds; `cpu` is the time of the server itself per request. */
+/** The result of a load. Times are in microseconds; `cpu` is the CPU time of the server per request. */
 export type Load = { perSecond: number; p50: number; p99: number; errors: number; cpu: number; requests: number };
 
 export type LoadOptions = { connections: number; seconds: number; key?: string; token?: string };
@@ -16,7 +16,7 @@ const maxSeconds = 15;
 const script = fileURLToPath(new URL('./requests.lua', import.meta.url));
 let loads = 0;
 
-/** @throws Error saying how to get `wrk` when it is not installed. */
+/** @throws Error with the way to install `wrk`, if it is not installed. */
 export function requireWrk(): void {
   if (spawnSync('wrk', ['-v']).error) {
     throw new Error('wrk is not installed, and it makes the load: apt-get install wrk, or https://github.com/wg/wrk');

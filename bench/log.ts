@@ -8,7 +8,7 @@ import type { Plan } from './rounds.ts';
 
 const target = 20_000;
 
-/** Rebuild and verify, in events per second on one core and on all, in turn, over logs of growing size. */
+/** Measures rebuild and verify, in events per second, on one core and on all in turn, over logs of growing size. */
 export async function log(folder: string, plan: Plan, isLarge: boolean): Promise<void> {
   const one = isInstalled('taskset') ? ['taskset', '-c', '0'] : [];
   const rows: Cell[][] = [];

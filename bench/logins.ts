@@ -9,7 +9,7 @@ const accounts = 50;
 const password = 'a password of the benchmark';
 const users = '/api/collections/users';
 
-/** Logins at 1 and 32 connections, 50 accounts in turn; reads while others log in; reads under a token. */
+/** Measures logins at 1 and 32 connections, with 50 accounts in turn; reads while others log in; reads with a token. */
 export async function logins(folder: string, plan: Plan): Promise<void> {
   const { data, ids } = prepare(folder);
   const server = await startAnnals(data, join(folder, 'annals'), { config: 'accounts' });
@@ -35,7 +35,7 @@ async function throughput(server: Server, calls: readonly Call[], { rounds, seco
   table(`Logins, bcrypt cost 10, ${accounts} accounts in turn`, loadColumns, rows);
 }
 
-/** Reads alone, with logins at the same time, and under a token, round by round. */
+/** Reads alone, with logins at the same time, and with a token, round by round. */
 async function beside(server: Server, logins: readonly Call[], posts: readonly Call[], plan: Plan): Promise<void> {
   const token = (await post(server, `${users}/login`, { email: emailOf(0), password })).token as string;
   const options = { connections: 32, seconds: plan.seconds };

@@ -66,7 +66,7 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
                http://127.0.0.1:4000/api/collections/users/login; with --known EMAIL of an account there
 `;
 
-/** They check the kept figures, and write them. */
+/** The benchmarks that check and write the recorded figures. */
 const ofFigures: ReadonlySet<string> = new Set(['guard', 'keep']);
 
 const benchmarks = {

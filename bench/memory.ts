@@ -10,24 +10,24 @@ import { type Cell, median, round, table, verdict } from './report.ts';
 import type { Plan } from './rounds.ts';
 
 const path = '/api/collections/posts';
-/** Until threads have come to rest and given back memory, and the log was gone through once. */
+/** The time until threads are idle and have returned memory, and the log was checked once. */
 const restMilliseconds = 60_000;
 
-/** MB that a process holds now, or held at most since the last {@link resetPeak} (proc(5), `status`). */
+/** The resident memory of a process in MB, now or at most since the last {@link resetPeak} (proc(5), `status`). */
 export function megabytes({ pid }: Server, name: 'VmRSS' | 'VmHWM'): number {
   const found = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return (Number(found) * 1024) / 1e6;
 }
 
-/** Begins to look for the most anew. */
+/** Resets the peak of the resident memory. */
 export function resetPeak({ pid }: Server): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
 /**
- * Memory at rest by the number of threads, after one load after the other, after a mixed load, and after a rest.
+ * Measures memory at rest by the number of threads, after each load, after a mixed load, and after a rest.
  *
- * @param minutes of the mixed load.
+ * @param minutes the duration of the mixed load.
  */
 export async function memory(folder: string, { rounds, seconds }: Plan, minutes: number): Promise<void> {
   const { data, ids, authors } = prepare(folder);
@@ -88,13 +88,13 @@ function start(data: string, folder: string, threads: number): Promise<Server> {
   const environment = {
     BENCH_HEAPS: folder,
     NODE_OPTIONS: `--import=${new URL('./heaps.js', import.meta.url).href}`,
-    // Of a process without them. They take some MB.
+    // The service is measured without extra certificates, which take some MB.
     NODE_EXTRA_CA_CERTS: '',
   };
   return startAnnals(data, folder, { threads, environment });
 }
 
-/** The loads, each of one kind. */
+/** The loads, each with requests of one kind. */
 function loadsOn(ids: readonly string[], authors: readonly string[]): Record<string, Call[]> {
   const { 'R1 one by id': _, ...lists } = operations;
   const inTurn = Object.values(lists).flatMap((calls) => calls(ids));
@@ -116,7 +116,7 @@ type Held = { resident: number; anonymous: number; heaps: number; isolates: numb
 
 const columns = ['resident', 'of files', 'anonymous', 'V8 heaps', 'besides', 'isolates'];
 
-/** MB that a process holds (proc(5), `smaps_rollup`), and those of V8 in all of its threads. */
+/** The memory of a process in MB (proc(5), `smaps_rollup`), and that of V8 in all of its threads. */
 function heldBy({ pid, folder }: Server): Held {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const of = (name: string) => (Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) * 1024) / 1e6;

@@ -11,9 +11,12 @@ import type { Database, Postgres } from './postgres.ts';
 import { apiKey, pathOf, runModule, type Server, startAnnals } from './processes.ts';
 import { quantile, round, table, verdict, verdictAtMost } from './report.ts';
 
-/** Milliseconds that writes may wait; events a second of a new node: a million in a minute. */
+/**
+ * The targets: `freeze`, the milliseconds for which writes may wait; `joining`, the events per second of a new node: a
+ * million per minute.
+ */
 const targets = { freeze: 5000, joining: 1_000_000 / 60 };
-/** Until threads have given back memory. */
+/** The time until threads have returned memory. */
 const restMilliseconds = 60_000;
 
 type End = { size: number; root: string };
@@ -87,7 +90,7 @@ async function moveThere(data: string, database: Database, start: () => Promise<
 
 const moveColumns = ['events', 's', 'events/s', 'writes waited, ms', 'writes meanwhile', 'longest of them, ms'];
 
-/** Writes now and then until the log has moved, and notes the milliseconds of each. */
+/** Writes now and then until the log has moved, and notes the time of each write in milliseconds. */
 function writeOn({ url }: Server) {
   const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
   const times: number[] = [];
@@ -124,7 +127,7 @@ async function moveBack(data: string, database: Database): Promise<void> {
   await server.stop();
 }
 
-/** Runs `annals log move`. @returns its seconds, the start of the process included. */
+/** Runs `annals log move`. @returns the duration in seconds, including the start of the process. */
 async function moveLog(data: string, args: readonly string[], environment: Record<string, string>) {
   const begun = performance.now();
   const child = spawn(process.execPath, [pathOf('../cli/main.js'), 'log', 'move', ...args, '--data', data], {
@@ -158,7 +161,7 @@ function requireSame(one: End, other: End): void {
   process.stdout.write(`\nsame size and root: ${one.size}, ${one.root.slice(0, 16)}…\n`);
 }
 
-/** Starts a node on an empty directory, and gives it when it is ready. */
+/** Starts a node on an empty directory, and resolves when the node is ready. */
 async function joinAnew(data: string, end: End, start: () => Promise<Server>): Promise<Server> {
   const begun = performance.now();
   const seconds = () => (performance.now() - begun) / 1000;
@@ -186,7 +189,7 @@ function hasAll(data: string, { size }: End): boolean {
   try {
     return endOf(data).size >= size;
   } catch {
-    // It is not there yet.
+    // The file does not exist yet.
     return false;
   }
 }

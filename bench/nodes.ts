@@ -15,10 +15,10 @@ const parts = {
 export const partsOfNodes = Object.keys(parts);
 
 /**
- * Nodes with the log in PostgreSQL, which is started here unless the environment names one: writes against those with
- * the log in a file, reads, a new node, and the move of a log there and back.
+ * Measures nodes with the log in PostgreSQL, which is started here unless the environment names one: writes compared
+ * with those to a log in a file, reads, a new node, and the move of a log there and back.
  *
- * @param names of the parts to be measured.
+ * @param names of the parts to measure.
  */
 export async function nodes(folder: string, plan: Plan, isLarge: boolean, names: readonly string[]): Promise<void> {
   const postgres = startPostgres();

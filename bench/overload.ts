@@ -13,8 +13,8 @@ const path = '/api/collections/posts';
 type Answer = { status: number; retryAfter: string | undefined; milliseconds: number };
 
 /**
- * 1,000 connections that create at the same time, each as soon as its last answer came, or as `Retry-After` says: those
- * that are taken, those that are refused, and `/health` meanwhile.
+ * Creates over 1,000 connections at the same time, each as soon as its last answer arrived, or after `Retry-After`.
+ * Measures accepted and refused creates, and `/health` in the meantime.
  */
 export async function overload(folder: string, plan: Plan): Promise<void> {
   const { data, authors } = prepare(folder);
@@ -68,7 +68,7 @@ function worst(rows: readonly (readonly (string | number)[])[], column: number):
   return Math.max(...rows.map((row) => Number(row[column])));
 }
 
-/** Creates over a number of connections for a time; the first second, in which they connect, is left out. */
+/** Creates over a number of connections for a time. The first second, in which they connect, does not count. */
 async function write(server: Server, bodies: readonly object[], plan: { count: number; seconds: number }) {
   const agent = new Agent({ keepAlive: true, maxSockets: plan.count });
   const answers: Answer[] = [];
@@ -113,7 +113,7 @@ function create({ url }: Server, agent: Agent, text: string): Promise<Answer> {
   });
 }
 
-/** Asks `/health` from a thread of its own: the one that creates is as busy as the service. */
+/** Requests `/health` from a separate thread, because the thread that creates is as busy as the service. */
 function watch(server: Server, seconds: number): Promise<Answer[]> {
   const thread = new Worker(new URL(import.meta.url), { workerData: { url: server.url, seconds } });
   return new Promise((resolve, reject) => {
@@ -122,7 +122,7 @@ function watch(server: Server, seconds: number): Promise<Answer[]> {
   });
 }
 
-/** Asks ten times a second, over a connection of its own each time, as a balancer does. */
+/** Requests it ten times a second, each time over a new connection, as a balancer does. */
 async function ask({ url, seconds }: { url: string; seconds: number }): Promise<Answer[]> {
   const answers: Answer[] = [];
   await sleep(1000);

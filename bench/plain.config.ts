@@ -1,4 +1,4 @@
 import { postsConfig } from './posts.ts';
 
-/** Without a declared index, as other systems are measured. */
+/** Without a declared index, because other systems are measured so. */
 export default postsConfig({});

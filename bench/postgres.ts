@@ -7,8 +7,8 @@ import pg from 'pg';
 import { median } from './report.ts';
 
 /**
- * A primary with its synchronous standby; `makeDatabase` gives an empty database with a role of its own, as the
- * documentation has it.
+ * A primary with its synchronous standby. `makeDatabase` makes an empty database with a role of its own, as the
+ * documentation describes.
  */
 export type Postgres = { makeDatabase: () => Promise<Database>; stop: () => void };
 
@@ -24,15 +24,12 @@ export type Database = {
 
 const script = fileURLToPath(new URL('../test/postgres/servers.sh', import.meta.url));
 
-/** The tests do with little; a log of some hundred thousand events does not. */
+/** The settings of the tests are too small for a log of some hundred thousand events. */
 const settings = 'shared_buffers = 256MB\nmax_wal_size = 1GB\nmax_connections = 100';
 
 type Admin = { hosts: string[]; user: string; password: string };
 
-/**
- * The servers that `TEST_POSTGRES_…` name, else two that are started here; or a text with the reason for the lack of
- * them.
- */
+/** The servers that `TEST_POSTGRES_…` name, else two that are started here; a text with the reason if that fails. */
 export function startPostgres(): Postgres | string {
   if (process.env.TEST_POSTGRES_HOSTS) return postgresOf(adminOf(process.env), () => {});
   // The user postgres cannot enter the folder of the benchmark.
@@ -42,7 +39,7 @@ export function startPostgres(): Postgres | string {
     env: { ...process.env, POSTGRES_SETTINGS: settings },
   });
   if (status !== 0) return `test/postgres/servers.sh could not start PostgreSQL: ${stderr.trim().split('\n').at(-1)}`;
-  // Lines for a shell: export NAME=VALUE
+  // The output has lines for a shell: export NAME=VALUE
   const printed = Object.fromEntries([...stdout.matchAll(/^export (\w+)=(.*)$/gm)].map(([, name, is]) => [name, is]));
   return postgresOf(adminOf(printed), () => spawnSync('bash', [script, 'down', folder]));
 }
@@ -88,10 +85,10 @@ async function connectToPrimary({ hosts, user, password }: Admin, database: stri
     if (rows[0]?.standby === false) return client;
     await client.end();
   }
-  throw new Error('no server of PostgreSQL takes writes');
+  throw new Error('no PostgreSQL server takes writes');
 }
 
-/** The middle time of a trip to PostgreSQL in milliseconds: that of `SELECT 1`, one after the other. */
+/** The median round trip to PostgreSQL in milliseconds, of sequential `SELECT 1`. */
 export async function tripTo({ sql }: Database): Promise<number> {
   const times: number[] = [];
   while (times.length < 300) {

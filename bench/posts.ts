@@ -1,8 +1,8 @@
 import { type Config, defineConfig } from '../config/define.ts';
 
 /**
- * The configuration of the benchmarks: posts and their authors, public to read; with or without an index that the
- * author declared.
+ * The configuration of the benchmarks: posts and their authors, which everyone may read, with or without declared
+ * indexes.
  */
 export function postsConfig(declared: { index?: true }): Config {
   const access = { read: () => true };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ensureBundle } from '../runtime/bundle.js';
 
-/** A server under load: where it answers, which process it is, and a folder for what belongs to it. */
+/** A server under load, with its address, its process and a folder for its files. */
 export type Server = { url: string; pid: number; folder: string; stop: () => Promise<void> };
 
 type StartOptions = {
@@ -20,25 +20,25 @@ export const apiKey = 'bench-key-0123456789';
 
 type AnnalsOptions = {
   logLevel?: string;
-  /** Default: as many as there are cores. */
+  /** Default: the number of cores. */
   threads?: number;
   /**
-   * `annals` with the declared indexes, `plain` without, `accounts` with users too, `uploads` with files, `search` with
-   * texts, `admin` with all that its benchmark needs.
+   * `annals` has declared indexes, `plain` none, `accounts` also users, `uploads` files, `search` texts, `admin` the
+   * content of its benchmark.
    */
   config?: 'admin' | 'annals' | 'plain' | 'accounts' | 'uploads' | 'search';
   environment?: Record<string, string>;
   wrapper?: readonly string[];
-  /** For Node itself. */
+  /** Flags for Node itself. */
   flags?: readonly string[];
-  /** Another checkout of this project, whose service it is. */
+  /** Another checkout of this project, whose service is started. */
   checkout?: string;
 };
 
 /** Starts our service on a data directory. Its log goes to a file, as it would in production. */
 export function startAnnals(data: string, folder: string, options: AnnalsOptions = {}) {
   const { logLevel = 'info', threads, config = 'annals', environment, wrapper, flags = [], checkout } = options;
-  // As it is for users: from the bundle.
+  // The service runs from the bundle, as for users.
   const problem = checkout === undefined ? ensureBundle() : null;
   if (problem) process.stderr.write(`the sources are measured, and no bundle: ${problem}\n`);
   return startServer({
@@ -65,7 +65,7 @@ export function startFloor(folder: string): Promise<Server> {
   return startServer({ args: [pathOf('./floor.ts'), folder], folder });
 }
 
-/** Starts a server and resolves when it says that it listens. */
+/** Starts a server, and resolves when it reports that it listens. */
 async function startServer({ args, folder, environment = {}, wrapper = [] }: StartOptions): Promise<Server> {
   mkdirSync(folder, { recursive: true });
   const errors = openSync(join(folder, 'stderr.log'), 'a');
@@ -97,7 +97,7 @@ async function startServer({ args, folder, environment = {}, wrapper = [] }: Sta
   };
 }
 
-/** Runs one of our modules to its end in a process of its own and gives what it printed. */
+/** Runs one of our modules in a process of its own, and returns its output. */
 export function runModule(
   name: string,
   args: readonly string[],
@@ -109,13 +109,13 @@ export function runModule(
   return stdout;
 }
 
-/** True when a program is there to be run. */
+/** True if a program is installed. */
 export function isInstalled(command: string): boolean {
   return !spawnSync(command, ['--version']).error;
 }
 
 /**
- * CPU seconds that a process has used with all its threads, in steps of 10 ms (proc(5), fields 14 and 15 of `stat`).
+ * The CPU time of a process with all its threads, in seconds, in steps of 10 ms (proc(5), fields 14 and 15 of `stat`).
  */
 export function cpuSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -127,7 +127,7 @@ function childOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
 }
 
-/** The path of a module, by its name from here, in this checkout or another. */
+/** The path of a module, given relative to this folder, in this checkout or another. */
 export function pathOf(name: string, checkout?: string): string {
   return fileURLToPath(new URL(name, checkout === undefined ? import.meta.url : pathToFileURL(`${checkout}/bench/`)));
 }

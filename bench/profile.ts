@@ -3,13 +3,14 @@ import { basename, join } from 'node:path';
 import { type Measured, measured, startAnnalsFor } from './cost.ts';
 
 /**
- * Microseconds of the CPU in each function for one request, itself alone, those that take most: by its name and file.
+ * The CPU time in each function for one request, without callees, in microseconds, by name and file; only the most
+ * expensive functions.
  */
 export type Profile = Record<string, number>;
 
 const most = 40;
 
-/** The functions that a request of each kind spends its time in, in a service with all in one thread. */
+/** The functions in which a request of each kind spends its time, in a service that does everything in one thread. */
 export async function profiles(folder: string, requests: number): Promise<Record<Measured, Profile>> {
   const found = {} as Record<Measured, Profile>;
   const target = join(folder, 'profiles');
@@ -35,8 +36,8 @@ export async function profiles(folder: string, requests: number): Promise<Record
 }
 
 /**
- * The places that take more than before, most first, as lines. @param scale how much slower this machine is than that
- * of before.
+ * The functions that take more than before, as lines, largest increase first. @param scale how much slower this machine
+ * is than the earlier one.
  */
 export function differences(before: Profile, after: Profile, scale: number): string[] {
   const places = new Set([...Object.keys(before), ...Object.keys(after)]);
@@ -56,7 +57,7 @@ type Node = { id: number; callFrame: { functionName: string; url: string } };
 type Recorded = { nodes: Node[]; startTime: number; samples: number[]; timeDeltas: number[] };
 type Sample = { at: number; place: string; microseconds: number };
 
-/** The samples of the thread that answered: its profile is the longest. */
+/** The samples of the thread that answered, whose profile is the longest. */
 function readSamples(folder: string): Sample[] {
   const all = readdirSync(folder).map((file): Recorded => JSON.parse(readFileSync(join(folder, file), 'utf8')));
   const places = (nodes: Node[]) => new Map(nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
@@ -75,6 +76,6 @@ function readSamples(folder: string): Sample[] {
 function placeOf({ functionName, url }: Node['callFrame']): string {
   if (['(idle)', '(root)', '(program)'].includes(functionName)) return '';
   const file = basename(url);
-  // The files of a bundle have another name after each change.
+  // The files of a bundle get new names after each change.
   return `${functionName || '(anonymous)'} ${file.startsWith('chunk-') ? 'bundle' : file}`.trim();
 }

@@ -10,10 +10,10 @@ import { compare, loadColumns, loadRow, type Plan, type Side } from './rounds.ts
 
 const documents = 10_000;
 
-/** Read by id at 32 connections, one thread, against the floor, which sends the same stored JSON. */
+/** Compares reads by id at 32 connections, with one thread, with the floor, which sends the same stored JSON. */
 export async function read(folder: string, plan: Plan): Promise<void> {
   const { data, floor, ids } = prepare(folder);
-  // A data directory has one server: the quiet one gets a copy of its own, made the same way.
+  // A data directory has only one server, so the quiet one gets its own copy, made the same way.
   const quiet = prepare(join(folder, 'quiet'));
   const servers = [
     await startFloor(floor),
@@ -49,7 +49,7 @@ export function reads(prefix: string, ids: readonly string[]): Call[] {
   });
 }
 
-/** A data directory with posts in it, and the floor's table with the very same texts. */
+/** Makes a data directory with posts, and the floor's table with the same texts. */
 export function prepare(
   folder: string,
   checkout?: string,

@@ -8,7 +8,7 @@ import { verifyDirectory } from '../projections/verify/verify.ts';
 import { openHelpers } from '../server/writer/helpers.ts';
 import { openDatabase } from '../storage/sqlite.ts';
 
-/** The cost of replaying a log: seconds on the clock and of CPU, and its peak memory. */
+/** The cost of replaying a log: elapsed seconds, seconds of CPU, and peak memory. */
 export type Replay = { events: number; seconds: number; cpu: number; peakMiB: number };
 
 type Work = (directory: string, helpers: Helpers | null) => number;

@@ -3,7 +3,7 @@ import { cpus, loadavg, release, totalmem } from 'node:os';
 
 export type Cell = string | number;
 
-/** The middle value; of an even number, the mean of the two in the middle. */
+/** The middle value; of an even number of values, the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const half = Math.floor(sorted.length / 2);
@@ -11,13 +11,13 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** The value below which such a part of all values is, as 0.99. */
+/** The value below which this part of all values lies, for example 0.99. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? Number.NaN;
 }
 
-/** Three digits are all that a benchmark on a shared machine can mean. */
+/** Rounds to three digits: more have no meaning in a benchmark on a shared machine. */
 export function round(value: number): Cell {
   if (!Number.isFinite(value)) return '–';
   return Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
@@ -30,18 +30,18 @@ export function table(title: string, columns: readonly string[], rows: readonly 
   process.stdout.write(`\n**${title}**\n\n${lines.join('\n')}\n`);
 }
 
-/** Prints how a figure stands against its target. */
+/** Prints whether a figure reaches its target. */
 export function verdict(what: string, value: number, target: number): void {
   process.stdout.write(`\n${value >= target ? 'reached' : 'MISSED '}  ${what}: ${round(value)} (target ${target})\n`);
 }
 
-/** The same for a figure that is to be small. */
+/** As {@link verdict}, for a figure that should be small. */
 export function verdictAtMost(what: string, value: number, most: number): void {
   const how = value <= most ? 'reached' : 'MISSED ';
   process.stdout.write(`\n${how}  ${what}: ${round(value)} (target at most ${round(most)})\n`);
 }
 
-/** Says on which machine the figures were taken. */
+/** Describes the machine on which the figures were measured. */
 export function machine(): string {
   const [cpu] = cpus();
   const sqlite = readFileSync(new URL('../node_modules/better-sqlite3/package.json', import.meta.url), 'utf8');

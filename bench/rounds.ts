@@ -6,12 +6,12 @@ import { type Cell, median, round } from './report.ts';
 /** One side of a comparison. */
 export type Side = { name: string; server: Server; calls: readonly Call[]; key?: string };
 
-/** How long and how often is measured. */
+/** The number of rounds, and the duration of each. */
 export type Plan = { rounds: number; seconds: number };
 
 /**
- * Loads the sides in turn, A B A B …, after one short warm-up each, so that a machine that is slow for a while is slow
- * for all of them. Gives the medians.
+ * Loads the sides in turn, A B A B …, after a short warm-up each, so that a machine that is slow for a while is slow
+ * for all sides. Returns the medians.
  */
 export async function compare(sides: readonly Side[], plan: Plan, connections = 32): Promise<Load[]> {
   const measure = ({ server, calls, key }: Side, seconds: number) => {
@@ -26,7 +26,7 @@ export async function compare(sides: readonly Side[], plan: Plan, connections = 
   return taken.map(mediansOf);
 }
 
-/** The median of each figure; errors are added up. */
+/** The median of each figure, and the sum of errors. */
 export function mediansOf(loads: readonly Load[]): Load {
   const of = (name: keyof Load) => median(loads.map((one) => one[name]));
   return {

@@ -4,10 +4,7 @@ const access = { read: () => true };
 const isSearched = process.env.BENCH_SEARCHED === 'true';
 const searched = (...searchFields: string[]) => (isSearched ? { admin: { searchFields } } : {});
 
-/**
- * Two short texts, one of about 1 KB, and one that `like` finds parts of; with search fields where the benchmark asks
- * for them.
- */
+/** Two short texts, one of about 1 KB, and one for `like`; with search fields if the benchmark wants them. */
 export default defineConfig({
   collections: [
     {

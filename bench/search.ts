@@ -6,7 +6,7 @@ import { apiKey, runModule, type Server, startAnnals } from './processes.ts';
 import { round, table, verdict } from './report.ts';
 import { compare, type Plan } from './rounds.ts';
 
-/** The price of search fields for creates, and searches with another word in each request, at several sizes. */
+/** Measures the cost of search fields for creates, and searches with another word in each request, at several sizes. */
 export async function search(folder: string, plan: Plan, isLarge: boolean): Promise<void> {
   await creates(folder, plan);
   const rows = [];

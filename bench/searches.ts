@@ -18,7 +18,7 @@ import { openDatabase } from '../storage/sqlite.ts';
 import { category } from '../test/helpers/category.ts';
 import { median } from './report.ts';
 
-/** So many documents hold each word, whatever the size. */
+/** The number of documents that contain each word, at every size. */
 const hits = 20;
 const rounds = 200;
 const common = ['some', 'common', 'words', 'and'];
@@ -105,7 +105,7 @@ const like = (word: string): Where => {
 const terms = (word: string): { search: Search } => {
   return { search: { terms: readTerms(word), fields: words.fields, index: index.wordsOf(tables, words.fields) } };
 };
-/** The best ten of what a word finds that all documents hold. */
+/** The time to find the best ten matches of a word that all documents contain. */
 async function timeOfBest(): Promise<number> {
   const times: number[] = [];
   for (let turn = 0; turn < 20; turn += 1) {

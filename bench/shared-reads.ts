@@ -13,17 +13,20 @@ const path = '/api/collections/posts';
 const documents = 2000;
 const inOneCall = 200;
 const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
-/** Milliseconds: a linear read beside a trip; a commit on one node until it is readable on another. */
+/**
+ * The targets in milliseconds: of a linearizable read, without the round trip; from a commit on one node until it is
+ * readable on another.
+ */
 const most = { linear: 1, readable: 25 };
 
-/** Two nodes of one log, of each kind. */
+/** Two nodes of each kind, which share one log. */
 type Nodes = { eventual: [Server, Server]; linear: [Server, Server] };
 
 type Side = { server: Server; calls: Call[] };
 
 /**
- * Reads of nodes with one thread each: linear ones, those of what another node has written, and those of two nodes
- * against one.
+ * Measures reads of nodes with one thread each: linearizable reads, reads of the writes of another node, and reads of
+ * two nodes compared with one.
  */
 export async function sharedReads(folder: string, plan: Plan, postgres: Postgres): Promise<void> {
   const database = await postgres.makeDatabase();
@@ -80,7 +83,7 @@ async function create(server: Server, to: string, values: object): Promise<strin
   return (await send<{ id: string }>(server, to, values)).id;
 }
 
-/** Sends a write until it is decided: on a busy machine the first try may be refused with 503. */
+/** Repeats a write until it is decided, because on a busy machine the first try may be refused with 503. */
 async function send<T>({ url }: Server, to: string, body: object): Promise<T> {
   const attempt = { ...headers, 'idempotency-key': randomUUID() };
   for (;;) {
@@ -92,9 +95,9 @@ async function send<T>({ url }: Server, to: string, body: object): Promise<T> {
   }
 }
 
-/** The connections that nodes have, the transactions that they ask for, and their CPU while there is nothing to do. */
+/** Measures the connections, transactions and CPU of idle nodes. */
 async function atRest({ sql }: Database, nodes: readonly Server[]): Promise<void> {
-  // Until they ask as seldom as they do, and have gone through the log for the first time.
+  // By then the nodes query at their longest interval, and have checked the log for the first time.
   await wait(10_000);
   const cpu = () => nodes.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0);
   const count = async () => {
@@ -118,7 +121,7 @@ async function atRest({ sql }: Database, nodes: readonly Server[]): Promise<void
   ]);
 }
 
-/** Reads by id that ask PostgreSQL first, against those that do not, on nodes that nothing else is asked of. */
+/** Compares reads by id that query PostgreSQL first with reads that do not, on nodes without other requests. */
 async function linear(nodes: Nodes, ids: readonly string[], plan: Plan, database: Database): Promise<void> {
   const calls = reads(`${path}/`, ids);
   const sides = [
@@ -174,15 +177,14 @@ async function seenAfter({ url }: Server, id: string): Promise<number> {
     const answer = await fetch(`${url}${path}/${id}`);
     await answer.text();
     if (answer.status === 200) return performance.now() - begun;
-    // Without a pause the questions would take the core that the node needs.
+    // Without a pause the requests would take the core that the node needs.
     await wait(1);
   }
 }
 
 /**
- * The reads of two nodes against those of one, each with the same load, and the CPU of the nodes for each. Two
- * processes that want two cores take more CPU for the same work than one, so two services that share nothing are the
- * measure.
+ * Compares the reads of two nodes with those of one, each under the same load, and the CPU of the nodes. Two processes
+ * on two cores take more CPU for the same work than one, so the reference is two services that share nothing.
  */
 async function together(
   kind: string,
@@ -199,7 +201,7 @@ async function together(
         Promise.all(sides.map(({ server, calls }) => load(server, calls, options)));
       const one = await loaded(pair.slice(0, 1));
       const two = await loaded(pair);
-      // The first ones compile.
+      // The first round only compiles.
       if (count === 0) continue;
       ones.push(sumOf(one));
       twos.push(sumOf(two));

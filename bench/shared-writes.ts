@@ -8,12 +8,12 @@ import { round, table, verdict, verdictAtMost } from './report.ts';
 import { compare, loadColumns, loadRow, type Plan } from './rounds.ts';
 
 const target = 0.25;
-/** Milliseconds, beside two trips. */
+/** The target in milliseconds, without two round trips. */
 const mostAlone = 15;
 
 /**
- * Creates by a service with its log in a file, and by a node with the log in PostgreSQL; then the appends alone,
- * without HTTP.
+ * Measures creates of a service with its log in a file, and of a node with the log in PostgreSQL; then only the
+ * appends, without HTTP.
  */
 export async function sharedWrites(folder: string, plan: Plan, postgres: Postgres): Promise<void> {
   const database = await postgres.makeDatabase();

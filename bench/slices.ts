@@ -4,22 +4,22 @@ import type { Call } from './load.ts';
 import { apiKey, type Server } from './processes.ts';
 import { median, quantile } from './report.ts';
 
-/** One side of a comparison by slices: each request is made anew, as often as it is asked for. */
+/** One side of a comparison by slices. Each request is made anew. */
 export type SlicedSide = { server: Server; next: () => Call };
 
-/** How many slices each side has, and of how many requests. */
+/** The number of slices of each side, and of requests in a slice. */
 export type Slicing = { cycles: number; requests: number; connections?: number };
 
-/** The CPU of one request, µs: of each cycle, with all threads of the server. */
+/** The CPU time of a request in µs, for each cycle, over all threads of the server. */
 export type Slices = readonly number[];
 
 /** A ratio of two sides: the median over the cycles, and the quarters around it. */
 export type Ratio = { median: number; low: number; high: number };
 
 /**
- * Sends a fixed number of requests to each side in turn, and takes what CPU the server used for them. Slices of some
- * ten milliseconds follow each other so closely that what slows the machine slows all sides, and a ratio within a cycle
- * repeats to 0.03 where requests/s differ by half.
+ * Sends a fixed number of requests to each side in turn, and measures the CPU time of the server. Slices of tens of
+ * milliseconds follow each other so closely that a slow machine slows all sides. So a ratio within a cycle repeats to
+ * 0.03, while requests/s may differ by half.
  *
  * @throws Error if a request is answered with an error.
  */
@@ -41,13 +41,13 @@ export async function slicesOf(sides: readonly SlicedSide[], slicing: Slicing): 
   return taken;
 }
 
-/** How much of the CPU of one side the other takes for the same request, cycle by cycle. */
+/** The ratio of the CPU times of two sides for the same request, cycle by cycle. */
 export function ratioOf(one: Slices, other: Slices): Ratio {
   const ratios = one.map((value, cycle) => value / (other[cycle] as number));
   return { median: median(ratios), low: quantile(ratios, 0.25), high: quantile(ratios, 0.75) };
 }
 
-/** CPU that all threads of a process have used (proc(5), `schedstat`), without those that have ended. */
+/** The CPU time of all running threads of a process (proc(5), `schedstat`), without threads that have ended. */
 function cpuNanoseconds(pid: number): number {
   return readdirSync(`/proc/${pid}/task`).reduce((sum, task) => sum + taskNanoseconds(pid, task), 0);
 }
@@ -56,7 +56,7 @@ function taskNanoseconds(pid: number, task: string): number {
   try {
     return Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]);
   } catch {
-    // It ended between the two looks.
+    // The thread ended between the two calls.
     return 0;
   }
 }
@@ -64,8 +64,8 @@ function taskNanoseconds(pid: number, task: string): number {
 type Caller = { send: (next: () => Call, requests: number) => Promise<void>; close: () => void };
 
 /**
- * Connections that stay open, each with one request at a time: the least work for a client beside the server that is
- * measured.
+ * Connections that stay open, each with one request at a time: the least work for a client on the machine of the
+ * measured server.
  */
 async function openCaller({ url }: Server, connections: number): Promise<Caller> {
   const { hostname, port } = new URL(url);
@@ -98,7 +98,7 @@ function requestText({ method, path, body }: Call, host: string): string {
   return `${head}x-api-key: ${apiKey}\r\n${kind}\r\n\r\n${text}`;
 }
 
-/** Sends one request and reads its answer to the end, which its Content-Length gives. */
+/** Sends a request and reads the whole answer, by its Content-Length. */
 function exchange(socket: Socket, request: string): Promise<void> {
   return new Promise((resolve, reject) => {
     let head = '';

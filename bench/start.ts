@@ -9,14 +9,14 @@ import type { Plan } from './rounds.ts';
 const target = 600;
 
 /**
- * The time from the start of the process to the first answer, a list of one document, with data of growing size, in
- * turn.
+ * Measures the time from the start of the process to the first answer, a list of one document, with data of growing
+ * size, in turn.
  */
 export async function start(folder: string, plan: Plan, isLarge: boolean): Promise<void> {
   const sizes = isLarge ? [0, 100_000, 1_000_000] : [0, 10_000, 100_000];
   const taken = new Map(sizes.map((size) => [size, [] as Started[]]));
   for (const size of sizes) {
-    // Five events for each document.
+    // There are five events for each document.
     runModule('./generate.ts', [directoryOf(folder, size), String(size * 5), '0', '1', String(size)]);
     await startOnce(folder, size);
   }

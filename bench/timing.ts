@@ -7,7 +7,7 @@ import { category } from '../test/helpers/category.ts';
 import { median, round, table, verdict } from './report.ts';
 import type { Plan } from './rounds.ts';
 
-/** A running service: the address of a login, and the e-mail of an account there. */
+/** A running service: the address of its login, and the e-mail of an account. */
 export type LoginTarget = { url: string; known: string };
 
 /** Tries an e-mail with a wrong password. */
@@ -15,12 +15,12 @@ type Try = (email: string) => Promise<unknown>;
 
 const triesPerRound = 100;
 const shuffles = 10_000;
-/** How sure one must be that the answer times differ before it counts as a difference. */
+/** The level of significance: a smaller p-value counts as a difference of answer times. */
 const significant = 0.001;
 
 /**
- * Asks whether the time of an answer tells that there is an account: known and unknown e-mails in turn, with wrong
- * passwords, at the password service itself, or at a running service, which must not lock and not limit
+ * Tests whether the time of an answer reveals that an account exists: known and unknown e-mails in turn, with wrong
+ * passwords, at the password service itself, or at a running service, which must have neither locks nor limits
  * (`maxLoginAttempts`, `rateLimit: false`).
  */
 export async function timing(folder: string, plan: Plan, target: LoginTarget | null): Promise<void> {
@@ -36,7 +36,7 @@ async function withPasswords(folder: string, run: (login: Try, known: string) =>
     vault: portOf(vault),
     secret: vault.secret,
     rules: new Map([[category('users'), { maxLoginAttempts: Number.MAX_SAFE_INTEGER, lockTime: 1 }]]),
-    // The less the hash takes, the more of the answer time is all the rest.
+    // With a cheap hash, the other work is a larger part of the answer time.
     bcryptCost: 6,
     rateLimit: null,
     now: Date.now,
@@ -61,7 +61,7 @@ function loginThrough(url: string): Try {
       body: JSON.stringify({ email, password: 'a wrong password' }),
     });
     await response.arrayBuffer();
-    // Whatever is answered at once, a lock or a limit, says nothing about the time of an answer.
+    // An immediate answer, because of a lock or a limit, says nothing about the time of a login.
     if (response.status !== 401) throw new Error(`${url} answered ${response.status}; 401 is needed to compare`);
   };
 }
@@ -78,7 +78,7 @@ async function report(what: string, login: Try, known: string, attempts: number)
   verdict('p of such a difference by chance', p, significant);
 }
 
-/** Both in turn, and which of them comes first in turn, so that a machine that is slow for a while is slow for both. */
+/** Tries both in turn, with alternating order, so that a machine that is slow for a while is slow for both. */
 async function timesOf(login: Try, known: string, attempts: number): Promise<[number[], number[]]> {
   const knownTimes: number[] = [];
   const unknownTimes: number[] = [];
@@ -88,12 +88,12 @@ async function timesOf(login: Try, known: string, attempts: number): Promise<[nu
   for (let count = 0; count < attempts; count += 1) {
     for (const take of count % 2 === 0 ? [takeKnown, takeUnknown] : [takeUnknown, takeKnown]) await take();
   }
-  // The first ones start threads and compile.
+  // The first tries start threads and compile.
   const warm = Math.floor(attempts / 10);
   return [knownTimes.slice(warm), unknownTimes.slice(warm)];
 }
 
-/** As long as the known one, and another. */
+/** Another e-mail of the same length as the known one. */
 function unknownLike(known: string): string {
   return `${known.startsWith('x') ? 'y' : 'x'}${known.slice(1)}`;
 }
@@ -105,8 +105,8 @@ async function millisecondsOf(run: () => Promise<unknown>): Promise<number> {
 }
 
 /**
- * How often chance alone makes the ranks of two samples of one kind as different as these, by trying: the permutation
- * form of the Mann–Whitney test. Ranks, so that a few slow answers do not decide.
+ * The p-value of the difference of two samples, by random permutations: the permutation form of the Mann–Whitney test.
+ * It compares ranks, so that a few slow answers do not decide.
  */
 function pValue(one: readonly number[], other: readonly number[]): number {
   const ranks = ranksOf([...one, ...other]);
@@ -125,7 +125,7 @@ function pValue(one: readonly number[], other: readonly number[]): number {
   return asLarge / (shuffles + 1);
 }
 
-/** The place of each value in their order, from 1; equal ones share the middle of theirs. */
+/** The rank of each value, from 1. Equal values share the mean of their ranks. */
 function ranksOf(values: readonly number[]): number[] {
   const order = values.map((value, index) => ({ value, index })).sort((a, b) => a.value - b.value);
   const ranks: number[] = [];
@@ -138,7 +138,7 @@ function ranksOf(values: readonly number[]): number[] {
   return ranks;
 }
 
-/** Fisher and Yates: every order is as likely as any other. */
+/** The Fisher–Yates shuffle: every order is equally likely. */
 function shuffle(values: number[]): void {
   for (let last = values.length - 1; last > 0; last -= 1) {
     const other = Math.floor(Math.random() * (last + 1));

@@ -2,7 +2,7 @@ import { postsConfig } from './posts.ts';
 
 const { collections = [] } = postsConfig({ index: true });
 
-/** Posts, and files of up to 2 GiB that everybody may read. */
+/** Posts, and files of up to 2 GiB that everyone may read. */
 export default {
   collections: [
     ...collections,

@@ -17,7 +17,7 @@ const chunk = randomBytes(1 << 16);
 const files = '/api/collections/files';
 const maxGrowth = 64;
 
-/** A file of 1 GB in and out, with the memory that it takes; then small ones. In a folder, and in a bucket. */
+/** Uploads and downloads a file of 1 GB, and measures the memory; then small files. In a folder, and in a bucket. */
 export async function uploads(folder: string, plan: Plan): Promise<void> {
   await measure('folder', join(folder, 'folder'), {}, plan);
   const s3 = await startS3(join(folder, 's3'));
@@ -46,7 +46,7 @@ async function measure(store: string, folder: string, environment: Record<string
 }
 
 async function large(store: string, server: Server): Promise<void> {
-  // Code that is loaded and compiled at the first use counts as idle.
+  // Code that is loaded and compiled at first use counts as idle memory.
   const { url } = await upload(server, 10 ** 6);
   await download(server, url, 0);
   const idle = megabytes(server, 'VmRSS');
@@ -103,7 +103,7 @@ async function uploadsPerSecond(server: Server, seconds: number): Promise<number
   return count / seconds;
 }
 
-/** Sends a file of a given size. Its first bytes are given too, so that each file is another one. */
+/** Sends a file of a given size. The caller also gives the first bytes, so that each file is different. */
 async function upload({ url }: Server, size: number, first = randomBytes(16)): Promise<{ id: string; url: string }> {
   const head = Buffer.from(
     '--frontier\r\ncontent-disposition: form-data; name="alt"\r\n\r\nbench\r\n' +
@@ -133,7 +133,7 @@ async function upload({ url }: Server, size: number, first = randomBytes(16)): P
   return document;
 }
 
-/** Reads a file to its end; or only the first `slow` bytes, at some 10 MB a second. */
+/** Reads a file to its end, or only the first `slow` bytes at about 10 MB per second. */
 async function download({ url }: Server, path: string, slow: number): Promise<number> {
   const outgoing = request(url + path).end();
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];

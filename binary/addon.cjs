@@ -1,7 +1,7 @@
 'use strict';
 const { getEnvironmentData } = require('node:worker_threads');
 
-/** Loads a native addon from where bootstrap.cjs has put it. */
+/** Loads a native addon from the place where bootstrap.cjs has put it. */
 exports.loadAddon = (name) => {
   const loaded = { exports: {} };
   process.dlopen(loaded, getEnvironmentData('annals.addons')[name]);

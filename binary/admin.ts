@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { root } from '../bundle.ts';
 
 /**
- * The admin application as it goes into the binary: its files below admin/dist, and the folders of the packages that
- * are in them.
+ * The admin application for the binary: its files below admin/dist, and the folders of the packages that it bundles.
  */
 export type AdminParts = { files: string[]; packages: string[] };
 
@@ -15,7 +14,7 @@ export type AdminParts = { files: string[]; packages: string[] };
  */
 const licencesFile = 'licences.json';
 
-/** Builds it, unless it is built. */
+/** Builds the admin application, unless it is up to date. */
 export function buildAdmin(): AdminParts {
   execFileSync(process.execPath, ['runtime/admin.js', 'ensure'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   const folder = join(root, 'admin/dist');
@@ -27,7 +26,9 @@ export function buildAdmin(): AdminParts {
   return { files, packages: bundled.map((one) => folderIn(packages, one)) };
 }
 
-/** Where npm has put a package: it may be there in another version too, below the package that needs that one. */
+/**
+ * The folder of a package. npm may have installed several versions: another version is below the package that needs it.
+ */
 function folderIn(locked: Record<string, { version?: string }>, { name, version }: { name: string; version: string }) {
   const found = Object.keys(locked).find((path) => {
     return path.endsWith(`node_modules/${name}`) && locked[path]?.version === version;

@@ -1,5 +1,5 @@
 'use strict';
-// In the place of node:fs for @hapi/inert, by which static files are served: those of ours are in the executable.
+// Replaces node:fs for @hapi/inert, which serves static files: our files are in the executable.
 const fs = require('node:fs');
 const sea = require('node:sea');
 const { Readable } = require('node:stream');
@@ -11,7 +11,7 @@ exports.open = (path, mode, done) => {
   else process.nextTick(done, ...openAsset(path.slice(base.length)));
 };
 
-/** The arguments of the callback: a name that comes with a request need not be there. */
+/** The arguments of the callback. The name comes from a request, so the file may be missing. */
 function openAsset(name) {
   try {
     return [null, { content: Buffer.from(sea.getAsset(name)) }];
@@ -23,7 +23,7 @@ function openAsset(name) {
 exports.fstat = (file, done) => {
   if (typeof file === 'number') fs.fstat(file, done);
   else {
-    // It has the time of the executable, of which it is a part.
+    // An asset has the time of the executable that contains it.
     fs.stat(process.execPath, (error, stat) => done(error, stat && Object.assign(stat, { size: file.content.length })));
   }
 };

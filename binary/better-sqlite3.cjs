@@ -1,5 +1,5 @@
 'use strict';
-// In the place of better-sqlite3's own entry, which looks for its addon beside itself.
+// Replaces the entry of better-sqlite3, which looks for its addon beside itself.
 const { loadAddon } = require('./addon.cjs');
 
 module.exports = require('better-sqlite3/lib/database')(() => loadAddon('better-sqlite3'), false);

@@ -1,7 +1,7 @@
 'use strict';
-// The main thread of the binary begins here, and so does each other thread, which is given this as a text. Our modules
-// are in the executable, below an address that no file has. All else is left to Node: the author's configuration, its
-// imports and packages.
+// The main thread of the binary starts here. So does every other thread, which receives this file as a text. Our
+// modules are in the executable, below an address that no file has. Node itself loads everything else: the author's
+// configuration, its imports and packages.
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
 const { registerHooks } = require('node:module');
@@ -11,7 +11,7 @@ const sea = require('node:sea');
 const vm = require('node:vm');
 const { isMainThread, setEnvironmentData } = require('node:worker_threads');
 
-// A `file:` address, so that createRequire and fileURLToPath work in the modules, and stacks look as usual.
+// The address is a `file:` URL, so that createRequire and fileURLToPath work in the modules, and stacks look as usual.
 const base = 'file:///%5Bannals%5D/app/';
 const entries = { annals: 'annals.mjs', 'annals/server': 'annals-server.mjs', 'annals/client': 'annals-client.mjs' };
 
@@ -31,7 +31,7 @@ registerHooks({
 
 if (isMainThread) {
   setEnvironmentData('annals.addons', placeAddons());
-  // In the main script of an executable, import() knows Node's own modules alone.
+  // In the main script of an executable, import() finds only Node's own modules.
   const script = new vm.Script('(url) => import(url)', {
     importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
@@ -43,9 +43,9 @@ function formatOf(url) {
 }
 
 /**
- * Puts the native addons where the system can load them, for it loads files alone: beside the executable, where an
- * image has them, else in the user's folder for such things, else in a private folder until the process ends. All
- * threads load the same files, for SQLite must be in a process once: the locks of one copy are undone by another.
+ * Writes the native addons to files, because the system can only load files. They are beside the executable in an
+ * image, else in the user's cache folder, else in a private folder until the process ends. All threads load the same
+ * files, because a process must have only one copy of SQLite: a second copy would undo the locks of the first.
  */
 function placeAddons() {
   const digests = JSON.parse(sea.getAsset('build.json', 'utf8')).addons;
@@ -54,7 +54,7 @@ function placeAddons() {
     try {
       const folder = open(digests);
       const files = Object.entries(digests).map(([name, digest]) => [name, placeAddon(folder, name, digest)]);
-      // Throws where nothing may be executed from.
+      // This throws if files in the folder may not be executed.
       process.dlopen({ exports: {} }, files[0][1]);
       return Object.fromEntries(files);
     } catch (error) {
@@ -67,7 +67,7 @@ function placeAddons() {
   process.exit(2);
 }
 
-/** Nothing is written beside the executable, but an image has them there. */
+/** The folder of the executable. Nothing is written there, but in an image the addons are there. */
 function ownFolder(digests) {
   const folder = dirname(process.execPath);
   const other = Object.entries(digests).find(([name, digest]) => !isPlaced(addonIn(folder, name, digest), digest));
@@ -90,7 +90,7 @@ function temporaryFolder() {
 function placeAddon(folder, name, digest) {
   const file = addonIn(folder, name, digest);
   if (isPlaced(file, digest)) return file;
-  // Two processes may do this at once, and one be killed meanwhile.
+  // Two processes may do this at the same time, and one of them may be killed.
   const unfinished = `${file}.${process.pid}`;
   fs.writeFileSync(unfinished, Buffer.from(sea.getAsset(`addons/${name}`)), { mode: 0o700, flag: 'wx' });
   fs.renameSync(unfinished, file);
@@ -101,7 +101,7 @@ function addonIn(folder, name, digest) {
   return join(folder, `${name}-${digest.slice(0, 16)}.node`);
 }
 
-/** Half of a file, or one that others have put there, is not loaded. */
+/** Checks the content, so that a half-written file, or a file of others, is not loaded. */
 function isPlaced(file, digest) {
   return fs.existsSync(file) && createHash('sha256').update(fs.readFileSync(file)).digest('hex') === digest;
 }

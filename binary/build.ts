@@ -24,9 +24,9 @@ import { type Architecture, architectures, nodeFor, nodeVersion } from './node.t
 import { sbomOf } from './sbom.ts';
 
 /**
- * Makes the binary, build/annals: `npm run binary [-- --arch arm64] [--out FOLDER] [--sign KEYFILE]`. Beside it are the
- * native addons (for an image in which nothing can be written), the list of its parts (CycloneDX), their licences, and
- * SHA256SUMS.
+ * Makes the binary, build/annals: `npm run binary [-- --arch arm64] [--out FOLDER] [--sign KEYFILE]`. Beside the binary
+ * it writes the native addons (for an image in which nothing can be written), the list of parts (CycloneDX), their
+ * licences, and SHA256SUMS.
  */
 const { values } = parseArgs({
   options: { arch: { type: 'string', default: 'x64' }, out: { type: 'string' }, sign: { type: 'string' } },
@@ -36,7 +36,7 @@ if (!arch) throw new Error(`--arch is one of ${architectures.join(', ')}, got ${
 if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('the binary is built on Linux x64');
 const key = values.sign === undefined ? null : signingKey(values.sign);
 const out = resolve(values.out ?? join(root, 'build'));
-/** The files that have their sums: those of the other architecture too. */
+/** The files that are listed in SHA256SUMS, including those of the other architecture. */
 const summed = /^(annals(-\w+)?(\.cdx\.json)?|LICENCES\.txt|addons(-\w+)?\/[^/]+\.node)$/;
 await make(arch);
 if (key) sign(join(out, 'SHA256SUMS'), key);
@@ -71,15 +71,14 @@ async function make(arch: Architecture): Promise<void> {
   const executable = stripped(nodeFor(arch), parts);
   const configuration = join(parts, 'sea.json');
   const options = {
-    // From the folder of the parts: the path is in the executable, and one with the folder of the checkout would
-    // differ.
+    // A relative path: it becomes part of the executable, which must not differ between checkouts.
     main: 'bootstrap.cjs',
     output: binary,
     executable,
-    // Of vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER; and of url.parse, which packages call: Node tells it only
-    // outside of node_modules.
+    // The warnings are about vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER, and about url.parse, which packages call:
+    // Node only suppresses the second inside node_modules.
     execArgv: ['--disable-warning=ExperimentalWarning', '--disable-warning=DEP0169'],
-    // NODE_OPTIONS would run code of others in the service.
+    // NODE_OPTIONS could run foreign code in the service.
     execArgvExtension: 'none',
     disableExperimentalSEAWarning: true,
     useCodeCache: false,
@@ -116,7 +115,7 @@ function addonsFor(arch: Architecture): Record<string, string> {
   };
 }
 
-/** Without the symbols of a debugger, a fifth less. A file of another architecture takes its own tool. */
+/** Removes debug symbols, a fifth of the size. A file of another architecture needs its own tool. */
 function stripped(node: string, folder: string): string {
   const tool = arch === 'arm64' ? 'aarch64-linux-gnu-strip' : 'strip';
   const file = join(folder, 'node');
@@ -132,13 +131,13 @@ function writeSums(): void {
   const names = readdirSync(out, { recursive: true, encoding: 'utf8' })
     .filter((name) => summed.test(name) && statSync(join(out, name)).isFile())
     .sort();
-  // One over other sums would not verify.
+  // A signature over older sums would not verify.
   rmSync(join(out, 'SHA256SUMS.sig'), { force: true });
   const lines = names.map((name) => `${sha256(readFileSync(join(out, name)))}  ${name}\n`);
   writeFileSync(join(out, 'SHA256SUMS'), lines.join(''));
 }
 
-/** The file of a private key, which is looked at before the work begins. */
+/** The path of the private key, checked before the work begins. */
 function signingKey(file: string): string {
   if (!existsSync(file)) throw new Error(`there is no key ${file}`);
   const path = realpathSync(file);
@@ -146,7 +145,7 @@ function signingKey(file: string): string {
   return path;
 }
 
-/** Signs a file as `ssh-keygen -Y verify` checks it; it asks for the passphrase of the key by itself. */
+/** Signs a file for `ssh-keygen -Y verify`. ssh-keygen itself asks for the passphrase of the key. */
 function sign(file: string, key: string): void {
   const { status, error } = spawnSync('ssh-keygen', ['-q', '-Y', 'sign', '-n', 'file', '-f', key, file], {
     stdio: 'inherit',

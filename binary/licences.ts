@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { root } from '../bundle.ts';
 import type { Sbom } from './sbom.ts';
 
-/** The licences of the packages in the binary, which have to go along with it. */
+/** The licences of the packages in the binary, which must be distributed with it. */
 export function licencesOf({ components }: Sbom): string {
   const texts = components.flatMap(({ name, version, properties = [] }) => {
     const folder = properties.find((property) => property.name === 'annals:path')?.value;

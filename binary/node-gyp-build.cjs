@@ -1,5 +1,5 @@
 'use strict';
-// In the place of node-gyp-build, by which bcrypt alone finds its addon.
+// Replaces node-gyp-build, with which only bcrypt finds its addon.
 const { loadAddon } = require('./addon.cjs');
 
 module.exports = () => loadAddon('bcrypt');

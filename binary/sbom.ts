@@ -21,8 +21,8 @@ type Component = {
 };
 
 /**
- * A software bill of materials, https://cyclonedx.org/docs/1.6/json/. It has no time and no number: the same sources,
- * the same bytes.
+ * A software bill of materials, https://cyclonedx.org/docs/1.6/json/. It has no time and no serial number, so that
+ * equal sources give equal bytes.
  */
 export type Sbom = {
   bomFormat: 'CycloneDX';
@@ -34,24 +34,24 @@ export type Sbom = {
 
 type Made = {
   binary: string;
-  /** The Node to ask what is in it. */
+  /** The Node whose parts are listed. */
   builder: string;
-  /** The folders of packages of which something is in the binary beside the bundle. */
+  /** The folders of packages with files in the binary outside the bundle. */
   packages: readonly string[];
 };
 
 /**
- * All that is in the binary: the packages of which the bundle has a module, native code, Node with its parts; and the
- * libraries it needs.
+ * The parts of the binary: the packages with modules in the bundle, native code, Node with its own parts; and the
+ * libraries that the binary needs.
  */
 export function sbomOf(metafile: Metafile, { binary, builder, packages }: Made): Sbom {
   return listOf([...packagesIn(metafile, packages), ...nativeParts(builder), ...librariesOf(binary)]);
 }
 
 /**
- * The packages that are inside that of npm, which does not know of them.
+ * The packages inside the npm package, which npm does not know about.
  *
- * @param others the folders of packages of which something is in it beside the bundle.
+ * @param others the folders of packages with files outside the bundle.
  */
 export function sbomOfPackage(metafile: Metafile, others: readonly string[]): Sbom {
   return listOf(packagesIn(metafile, others));
@@ -68,7 +68,7 @@ function listOf(components: Component[]): Sbom {
 }
 
 function packagesIn({ outputs }: Metafile, others: readonly string[]): Component[] {
-  // Of a module that is not used, nothing is in the output.
+  // The outputs leave out modules that are not used.
   const modules = Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs));
   const folders = modules.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
   return [...new Set([...folders, ...others])].sort().map(componentOf);
@@ -105,8 +105,8 @@ function nativeParts(builder: string): Component[] {
 }
 
 /**
- * The libraries of the system, which are not in the binary: the oldest version that will do is that of the newest
- * symbols.
+ * The libraries of the system, which are not in the binary. The minimum version is the version of the newest symbol in
+ * use.
  */
 function librariesOf(binary: string): Component[] {
   const text = readFileSync(binary).toString('latin1');

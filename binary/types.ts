@@ -6,12 +6,12 @@ import { dirname, join } from 'node:path';
 import { root } from '../bundle.ts';
 import { packageName } from '../config/package-name.ts';
 
-/** Where `annals init` has the types from, which an editor needs where no package is installed. */
+/** The file from which `annals init` takes the types, which an editor needs if the package is not installed. */
 export const typesFile = join(root, 'cli/annals-types.txt');
 
 /**
- * The types of the module `annals` as one file: what the compiler declares of config/index.ts and of the files it leads
- * to.
+ * The types of the module `annals` in one text: the compiler's declarations of config/index.ts and of all files that it
+ * imports.
  */
 export function declarations(): string {
   const folder = mkdtempSync(join(tmpdir(), 'annals-types-'));
@@ -52,5 +52,5 @@ function nameOf(file: string): string {
   return file === 'index' ? packageName : `${packageName}:${file}`;
 }
 
-// Writes that file: `npm run node -- binary/types.ts`. A test says when it is out of date.
+// `npm run node -- binary/types.ts` writes the file. A test fails if the file is out of date.
 if (import.meta.filename === process.argv[1]) writeFileSync(typesFile, declarations());

@@ -7,11 +7,11 @@ import type { Login } from './types/answers.ts';
 import type { Accounts } from './types/collections.ts';
 import type { AnyConfig } from './types/config.ts';
 
-/** The calls of accounts. A call that begins a session makes its token the client's. */
+/** The calls about accounts. A call that begins a session stores the token in the client. */
 export function accountsOf({ bodyOf, session }: Caller, slug: string) {
   const path = `/api/collections/${slug}`;
 
-  /** A call that looks at no login: its 401 says nothing of the one that there is. */
+  /** Makes a call that ignores the login: a 401 says nothing about the present session. */
   function send<T>(route: string, data: object, options?: CallOptions): Promise<T> {
     return bodyOf<T>({ method: 'POST', path: `${path}/${route}`, data, options, isPublic: true });
   }
@@ -28,7 +28,7 @@ export function accountsOf({ bodyOf, session }: Caller, slug: string) {
     async logout(options?: CallOptions) {
       const token = session.get();
       try {
-        // A caller that is logged out already gets a 401, so it may be sent again.
+        // A caller that is logged out already gets a 401, so the call may be repeated.
         await bodyOf({ method: 'POST', path: `${path}/logout`, options, isRepeatable: true, isLogin: true });
       } catch (error) {
         if (!(error instanceof ApiError && error.status === 401)) throw error;
@@ -74,7 +74,7 @@ export function accountsOf({ bodyOf, session }: Caller, slug: string) {
   } satisfies Record<keyof Accounts<AnyConfig, string>, unknown>;
 }
 
-/** A wrong token would be kept, and sent with every call that follows. */
+/** Without this check the client would keep a wrong token and send it with every later call. */
 function isLogin(body: unknown): boolean {
   return isObject(body) && typeof body.token === 'string' && body.token !== '';
 }

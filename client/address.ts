@@ -1,7 +1,8 @@
 /**
- * The address of the service without a slash at its end. A path alone, `/` or `/cms`, is one of the page's own origin.
+ * The address of the service, without a slash at its end. A mere path, such as `/` or `/cms`, is relative to the origin
+ * of the page.
  *
- * @throws TypeError for what no service can be reached at.
+ * @throws TypeError if the text cannot be the address of a service.
  */
 export function readBaseUrl(given: string | URL): string {
   const text = String(given);
@@ -13,13 +14,13 @@ export function readBaseUrl(given: string | URL): string {
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
-/** One segment of a path. @throws TypeError for what would make another path of it. */
+/** One segment of a path. @throws TypeError for a value that would lead to another path. */
 export function segment(name: string, value: string): string {
   if (typeof value === 'string' && value !== '' && value !== '.' && value !== '..') return encoded(name, value);
   throw new TypeError(`${name} must be a text that is not empty, got ${shown(value)}`);
 }
 
-/** A text as part of an address. @throws TypeError for one that is not a text in Unicode. */
+/** A text, encoded for an address. @throws TypeError for a text with a lone surrogate. */
 export function encoded(name: string, text: string): string {
   try {
     return encodeURIComponent(text);
@@ -28,10 +29,7 @@ export function encoded(name: string, text: string): string {
   }
 }
 
-/**
- * The query of a call: members that are undefined are left out, filters are JSON, moments are as the service reads
- * them.
- */
+/** The query string of a call. Undefined members are left out, filters become JSON, `Date`s become ISO 8601. */
 export function queryOf(parameters: object): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -48,20 +46,20 @@ function textOf(value: unknown): string {
 }
 
 /**
- * The whole address of a file: below the address under which this client reaches the service, whichever path the
- * service says that clients reach it under.
+ * The full URL of a file, below the base URL of this client, even if the service names another path in front of
+ * `/api/media/`.
  *
- * @throws TypeError for what has no `url`.
+ * @throws TypeError for a value without a `url`.
  */
 export function mediaUrlOf(baseUrl: string, file: string | object): string {
   const url: unknown = typeof file === 'object' && file !== null && 'url' in file ? file.url : file;
-  // Behind it come a slug, an id and a name, none of which holds it.
+  // `/api/media/` is followed by a slug, an id and a name, none of which can contain it.
   if (typeof url === 'string' && url.startsWith('/'))
     return baseUrl + url.slice(Math.max(0, url.lastIndexOf('/api/media/')));
   throw new TypeError(`mediaUrl needs a document of a file, or its url, got ${shown(url)}`);
 }
 
-/** How a value that should not be is shown in a message. */
+/** A wrong value as messages show it. */
 export function shown(value: unknown): string {
   const text = typeof value === 'string' || isPlain(value) ? JSON.stringify(value) : String(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;

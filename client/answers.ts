@@ -1,51 +1,51 @@
 import { ApiError, type FieldProblem } from './errors.ts';
 
-/** An answer: its body parsed, null where it is empty. */
+/** An answer. `body` is parsed, and null if the answer is empty. */
 export type Answer = { body: unknown; headers: Headers; status: number };
 
-/** How an answer is called in messages: without the query, which may hold a token. */
-export type Asked = { method: string; url: string };
+/** The method and URL of a call. Messages leave out the query, which may contain a token. */
+export type CallName = { method: string; url: string };
 
 /**
- * Reads an answer to its end.
+ * Reads the whole answer.
  *
- * @throws ApiError for every status but 2xx, and for a body that is not JSON. Errors of reading are for the caller to
- * name.
+ * @throws ApiError for every status except 2xx, and for a body that is not JSON. Errors while reading are passed on;
+ * the caller turns them into an ApiError.
  */
-export async function readAnswer(asked: Asked, response: Response): Promise<Answer> {
+export async function readAnswer(call: CallName, response: Response): Promise<Answer> {
   const { headers, ok, status } = response;
-  refuseRedirect(asked, response);
+  refuseRedirect(call, response);
   const text = await response.text();
   const body = text === '' ? null : parsed(text);
-  if (!ok) throw refusal(asked, response, { body, text });
-  // A page of a proxy, of a captive portal, of another program at this address.
-  if (body === undefined) throw invalid(asked, { body: text, headers, status }, `JSON: ${excerpt(text)}`);
+  if (!ok) throw refusal(call, response, { body, text });
+  // The body is a page of a proxy, a captive portal or another program at this address.
+  if (body === undefined) throw invalid(call, { body: text, headers, status }, `JSON: ${excerpt(text)}`);
   return { body, headers, status };
 }
 
 /** The method and address of a call, for messages. */
-export function nameOf({ method, url }: Asked): string {
+export function nameOf({ method, url }: CallName): string {
   return `${method} ${url.replace(/\?.*/s, '')}`;
 }
 
-/** To follow one would make a GET of a POST, and the service never redirects. */
-function refuseRedirect(asked: Asked, { status, type, headers }: Response): void {
+/** A followed redirect would turn a POST into a GET, and the service never redirects. */
+function refuseRedirect(call: CallName, { status, type, headers }: Response): void {
   if (type !== 'opaqueredirect' && !(status >= 300 && status < 400 && headers.has('location'))) return;
   const target = headers.get('location');
   const where = target === null ? '' : ` to ${target.replace(/\?.*/s, '')}`;
-  throw new ApiError(`${nameOf(asked)} was redirected${where}: baseUrl must be the address of the service itself`, {
+  throw new ApiError(`${nameOf(call)} was redirected${where}: baseUrl must be the address of the service itself`, {
     status,
     error: 'Invalid Answer',
   });
 }
 
-function refusal(asked: Asked, response: Response, { body, text }: { body: unknown; text: string }): ApiError {
+function refusal(call: CallName, response: Response, { body, text }: { body: unknown; text: string }): ApiError {
   const { status, statusText, headers } = response;
   const said = isObject(body) ? body : {};
-  // Over HTTP/2 a status has no text.
+  // In HTTP/2 a status has no text.
   const error = typeof said.error === 'string' ? said.error : statusText || `HTTP ${status}`;
   const message =
-    typeof said.message === 'string' ? said.message : `${nameOf(asked)} was answered ${status} ${statusText}`.trim();
+    typeof said.message === 'string' ? said.message : `${nameOf(call)} was answered ${status} ${statusText}`.trim();
   return new ApiError(message + (body === undefined ? `: ${excerpt(text)}` : ''), {
     status,
     error,
@@ -56,13 +56,13 @@ function refusal(asked: Asked, response: Response, { body, text }: { body: unkno
   });
 }
 
-/** JSON that the route does not give: something else is at this address. */
-export function unexpected(asked: Asked, answer: Answer): ApiError {
-  return invalid(asked, answer, `of the service: ${excerpt(JSON.stringify(answer.body))}`);
+/** The error for JSON that the route cannot have sent: something else is at this address. */
+export function unexpected(call: CallName, answer: Answer): ApiError {
+  return invalid(call, answer, `of the service: ${excerpt(JSON.stringify(answer.body))}`);
 }
 
-function invalid(asked: Asked, { body, headers, status }: Answer, problem: string): ApiError {
-  const message = `${nameOf(asked)} was answered ${status} with a body that is not ${problem}`;
+function invalid(call: CallName, { body, headers, status }: Answer, problem: string): ApiError {
+  const message = `${nameOf(call)} was answered ${status} with a body that is not ${problem}`;
   return new ApiError(message, { status, error: 'Invalid Answer', requestId: headers.get('x-request-id'), body });
 }
 
@@ -83,7 +83,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `Retry-After` is a number of seconds, or of proxies a date. */
+/** `Retry-After` is a number of seconds; proxies also send a date. */
 function secondsOf(text: string | null): number | null {
   if (text === null) return null;
   const seconds = /^\d+$/.test(text.trim()) ? Number(text) : Math.ceil((Date.parse(text) - Date.now()) / 1000);

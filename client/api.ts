@@ -33,7 +33,7 @@ import type {
 import type { DryRun, HistoryOptions, PageOptions, ReadOptions, SearchOptions } from './types/reads.ts';
 import type { Schemas } from './types/schemas.ts';
 
-/** The calls of a collection. Where the configuration is not known at compile time, each has all of them. */
+/** The methods of a collection. If the configuration is not known at compile time, every collection has all of them. */
 export type CollectionClient<C extends AnyConfig, Slug extends string> = Documents<C, Slug> &
   (Slug extends AuthSlug<C> ? Accounts<C, Slug> : unknown) &
   (string extends UploadSlug<C>
@@ -42,99 +42,112 @@ export type CollectionClient<C extends AnyConfig, Slug extends string> = Documen
       ? Files<C, Slug>
       : Creation<C, Slug> & Bulk<C, Slug>);
 
-/** The calls of a global. */
+/** The methods of a global. */
 export type GlobalClient<in out C extends AnyConfig, in out Slug extends string> = {
+  /** The global, with related documents to the depth `depth`. */
   get: <const Depth extends number = 0, const Select extends string = never>(
     options?: ReadOptions<Depth, Select & GlobalSelectOf<C, Slug>>,
   ) => Promise<SelectedGlobalOf<C, Slug, Depth, Select>>;
-  /** Changes the given fields, each whole, and gives the whole global. */
+  /** Replaces the values of the given fields, and returns the whole global. */
   update: (data: GlobalInput<C, Slug>, options?: WriteOptions) => Promise<GlobalOf<C, Slug>>;
-  /** Makes the global what it was; with `dryRun`, tells what that would change. */
+  /** Restores an earlier state of the global. With `dryRun`, only returns what the restore would change. */
   restore: {
     (source: RestoreSource, options: DryRun): Promise<RestorePlan>;
     (source: RestoreSource, options?: WriteOptions): Promise<GlobalOf<C, Slug>>;
   };
-  /** The versions of the global, for who may look into the history. */
+  /** The versions of the global, for callers who may read the history. */
   history: (options?: HistoryOptions) => Promise<{ global: StreamState } & Versions>;
 };
 
-/** A preview: a draft of a document that exists. */
+/** The content of a preview: changed data of an existing document. */
 export type Draft<C extends AnyConfig> = {
   collection: CollectionSlug<C>;
   id: string;
   data: Record<string, unknown>;
 };
 
-/** Operations that an API key may do, and to what; `*` stands for all. At least one collection or global is needed. */
+/**
+ * Operations that an API key may do on some collections and globals; `*` stands for all. At least one collection or
+ * global is needed.
+ */
 export type KeyScopeInput<C extends AnyConfig> = {
   collections?: readonly CollectionSlug<C>[] | '*';
   globals?: readonly GlobalSlug<C>[] | '*';
   operations: readonly KeyOperation[];
 };
 
-/** An API key to be made; without scopes and parts of the history it may do nothing. */
+/** The data of a new API key. A key without `scopes` and `audit` may do nothing. */
 export type KeyInput<C extends AnyConfig> = {
   name: string;
   scopes?: readonly KeyScopeInput<C>[];
   audit?: readonly KeyAudit[];
-  /** A date and time with a zone; null: it does not expire. */
+  /** A date and time with a zone. With null, the key does not expire. */
   expiresAt?: string | null;
 };
 
-/** The calls of API keys, for who manages those. */
+/** The methods for API keys, for callers who may manage them. */
 export type Keys<in out C extends AnyConfig> = {
-  /** Those that are not revoked, oldest first. */
+  /** The API keys that are not revoked, oldest first. */
   list: (options?: CallOptions) => Promise<ApiKey[]>;
-  /** Makes a key. The secret is shown this once. */
+  /** Makes a key. Only this answer contains the secret. */
   create: (input: KeyInput<C>, options?: ReasonOptions) => Promise<ApiKeyWithSecret>;
-  /** Gives a key a new secret; the one before is refused after `overlapSeconds`, 0 by default, at most 7 days. */
+  /**
+   * Gives a key a new secret. The previous secret stays valid for `overlapSeconds`; default 0, at most 604,800 (7
+   * days).
+   */
   rotate: (id: string, options?: ReasonOptions & { overlapSeconds?: number | undefined }) => Promise<ApiKeyWithSecret>;
-  /** Ends a key, and gives what it was. */
+  /** Revokes a key, and returns its last state. */
   revoke: (id: string, options?: ReasonOptions) => Promise<ApiKey>;
 };
 
-/** The calls of webhooks, for who manages API keys. */
+/** The methods for webhooks, for callers who may manage API keys. */
 export type Webhooks = {
+  /** The webhooks of the configuration, with the state of their deliveries. */
   list: (options?: CallOptions) => Promise<Webhook[]>;
-  /** Those that did not succeed yet, oldest first. */
+  /** The deliveries that have not succeeded yet, oldest first. */
   deliveries: (
     name: string,
     options?: CallOptions & { state?: 'all' | 'waiting' | 'parked'; limit?: number; page?: number },
   ) => Promise<Page<Delivery>>;
-  /** Makes a delivery due now. */
+  /** Makes a delivery due immediately. */
   retry: (name: string, id: string, options?: CallOptions) => Promise<Delivery>;
-  /** Makes all deliveries of a webhook due now. */
+  /** Makes all deliveries of a webhook due immediately. */
   retryAll: (name: string, options?: CallOptions) => Promise<Webhook>;
 };
 
-/** The subject of a draft that a user keeps; the `id` of a document that is not there yet is `new-` and a UUID. */
+/**
+ * The document or global to which unsaved changes belong. For a document that does not exist yet, `id` is `new-`
+ * followed by a UUID.
+ */
 export type DraftTarget<C extends AnyConfig> =
   | { collection: CollectionSlug<C>; id: string }
   | { global: GlobalSlug<C> };
 
-/** The calls of the drafts that the user keeps, each for 30 days. */
+/** The methods for unsaved changes of the user. The service keeps each for 30 days. */
 export type Drafts<in out C extends AnyConfig> = {
-  /** Those of what the user may read, newest first, without their data. */
+  /** The unsaved changes to documents and globals that the user may read, newest first, without `data`. */
   list: (options?: CallOptions) => Promise<OwnDraft[]>;
+  /** The unsaved changes to a document or global, with `data`. */
   get: (target: DraftTarget<C>, options?: CallOptions) => Promise<OwnDraftWithData>;
-  /** Keeps a draft in the place of the one before; `version` is that of the document which was changed. */
+  /** Stores unsaved changes, and replaces earlier ones. `version` is the version of the document that they change. */
   keep: (
     target: DraftTarget<C>,
     draft: { data: Record<string, unknown>; version?: number | null },
     options?: Pick<WriteOptions, 'ifMatch'> & CallOptions,
   ) => Promise<OwnDraft>;
+  /** Deletes unsaved changes. */
   drop: (target: DraftTarget<C>, options?: Pick<WriteOptions, 'ifMatch'> & CallOptions) => Promise<OwnDraft>;
 };
 
-/** A document or global whose history is read. */
+/** The document or global whose history is read. */
 export type AuditTarget<C extends AnyConfig> =
   | { collection: CollectionSlug<C>; id: string }
   | { global: GlobalSlug<C> };
 
-/** The names of actors in an answer of the history. */
+/** How answers of the history show actors: with `names`, each actor has a `label`. */
 export type ActorOptions = CallOptions & { actors?: 'ids' | 'names' | undefined };
 
-/** Some events of the log: those of a stream, a bulk call, a collection, of some types, of an actor, in a time. */
+/** Which events of the log to read: by stream, bulk call, collection, type, actor or time. */
 export type EventOptions = ActorOptions & {
   stream?: string | undefined;
   batch?: string | undefined;
@@ -147,64 +160,67 @@ export type EventOptions = ActorOptions & {
   limit?: number | undefined;
 };
 
-/** The calls of the history, for who may look into it. */
+/** The methods for the history, for callers who may read it. */
 export type Audit<in out C extends AnyConfig> = {
   /** Events of the log, in the order of their positions. */
   events: (options?: EventOptions) => Promise<LogEvents>;
-  /** A version, with the whole document after it. */
+  /** A version, with the whole document as of that version. */
   version: (target: AuditTarget<C>, version: number, options?: ActorOptions) => Promise<VersionWithDocument>;
-  /** The fields that differ between two versions: the newest and the one before it, where none is named. */
+  /** The fields that differ between two versions; default: the newest version and the one before. */
   diff: (
     target: AuditTarget<C>,
     options?: ActorOptions & { from?: number | undefined; to?: number | undefined },
   ) => Promise<Difference>;
-  /** For each field the version that set its value. */
+  /** The version that set the value of each field. */
   blame: (target: AuditTarget<C>, options?: ActorOptions & { version?: number | undefined }) => Promise<Blame>;
 };
 
 /** A client of one service. */
 export type Client<in out C extends AnyConfig = AnyConfig> = {
-  /** The token of the user who is logged in; null without one. */
+  /** The token of the logged-in user; null without a login. */
   token: string | null;
+  /** The methods of a collection. */
   collection: <Slug extends CollectionSlug<C>>(slug: Slug) => CollectionClient<C, Slug>;
+  /** The methods of a global. */
   global: <Slug extends GlobalSlug<C>>(slug: Slug) => GlobalClient<C, Slug>;
-  /** The API keys that were made at run time. */
+  /** The API keys that are made at run time. */
   keys: Keys<C>;
   /** The webhooks of the configuration, and their deliveries. */
   webhooks: Webhooks;
-  /** The documents of all collections whose texts hold each of some words, those that fit best first. */
+  /** Searches the texts of all collections for documents that contain all of the words; best matches first. */
   search: (words: string, options?: SearchOptions<C>) => Promise<Found<CollectionSlug<C>>>;
-  /** How many documents there are in each collection of which the caller may read something. */
+  /** The number of documents in each collection of which the caller may read something. */
   counts: (
     options?: CallOptions & { asOf?: Moment | undefined },
   ) => Promise<{ [Slug in CollectionSlug<C>]?: { total: number } }>;
+  /** Undoes a bulk call. */
   undo: Undo;
   /** The history of documents and globals, and the events of the log. */
   audit: Audit<C>;
-  /** Drafts of the user: typed, and not written. */
+  /** Changes that the user typed but has not saved. */
   drafts: Drafts<C>;
-  /** Preferences of the user: any JSON object. */
+  /** The preferences of the user: any JSON object. */
   preferences: {
+    /** The preferences; `{}` until some are set. */
     get: (options?: CallOptions) => Promise<Record<string, unknown>>;
-    /** Applies a JSON merge patch (RFC 7396): objects are merged, null removes, all else replaces. */
+    /** Applies a JSON merge patch (RFC 7396): objects are merged, null removes a member, other values replace it. */
     update: (patch: Record<string, unknown>, options?: CallOptions) => Promise<Record<string, unknown>>;
   };
-  /** The deleted documents of all collections that the caller may read and delete, the last deleted first. */
+  /** The deleted documents, of all collections, that the caller may read and delete; most recently deleted first. */
   trash: (options?: PageOptions) => Promise<Page<Trashed<CollectionSlug<C>>>>;
-  /** The configuration, and for a user their rights. */
+  /** The configuration; for a user also the user's rights. */
   schemas: (options?: CallOptions & { asOf?: Moment | undefined }) => Promise<Schemas>;
-  /** The facts that an admin UI needs before a user logs in; 404 where it is turned off. */
+  /** The data that an admin application needs before a user logs in; a 404 if the admin application is turned off. */
   boot: (options?: CallOptions) => Promise<Boot>;
-  /** A token that lets its holder read a draft for a while. */
+  /** Makes a token with which anyone can read a preview for a limited time. */
   previewToken: (draft: Draft<C>, options?: CallOptions) => Promise<{ token: string }>;
-  /** The draft of a preview token; no login is needed or looked at. */
+  /** The preview of a token. The call needs no login and ignores one. */
   previewData: (token: string, options?: CallOptions) => Promise<Draft<C>>;
-  /**
-   * The whole address of a file, from its document or its `url`, with the path of the service's base URL or without.
-   */
+  /** The full URL of a file, from its document or its `url`. */
   mediaUrl: (file: string | object) => string;
   /**
-   * The version of a document or global that a call gave, for `ifMatch`; undefined for those of lists, and for copies.
+   * The ETag of a document or global, for `ifMatch`. It is known only for the very object that a call returned:
+   * undefined for a copy, and for documents of a list.
    */
   etagOf: (document: object) => string | undefined;
 };

@@ -3,7 +3,7 @@ import type { Audit, AuditTarget } from './api.ts';
 import type { Caller } from './calls.ts';
 import type { AnyConfig } from './types/config.ts';
 
-/** The calls of the history, for who may look into it. */
+/** The calls about the history, for callers who may read it. */
 export function auditOf({ bodyOf }: Caller) {
   const read = (path: string, options?: object) => bodyOf({ method: 'GET', path, options });
   return {

@@ -24,7 +24,7 @@ export function undoOf({ bodyOf }: Caller): Undo {
   };
 }
 
-/** Done once, however often it is sent; one that only looks may be sent again anyway. */
+/** A bulk call. An idempotency key makes it safe to repeat; a dry run is safe without a key. */
 function callOf(path: string, body: object, options: { dryRun?: boolean | undefined } = {}): Call {
   const { dryRun, ...own } = options;
   const isDry = dryRun === true;

@@ -6,46 +6,47 @@ import { type Exchange, type Fetch, perform } from './sending.ts';
 import { openSession } from './session.ts';
 import type { FormContent } from './uploading.ts';
 
-/** A call as a method of the client makes it. */
+/** A call, as the methods of the client describe it. */
 export type Call = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
-  /** A body to be sent as JSON. */
+  /** The body, to be sent as JSON. */
   data?: unknown;
-  /** A body of another form. */
+  /** A body of another form, instead of `data`. */
   content?: FormContent;
-  /** The caller's options: those that do not belong to every call are the query. */
+  /** The options of the caller. The options that are not common to all calls become the query. */
   options?: object | undefined;
-  /** The route does with an `Idempotency-Key` once what is sent twice. */
+  /** With an `Idempotency-Key`, the route handles a repeated request only once. */
   isKeyed?: boolean;
-  /** To do it twice is to do it once. Reads are so anyway. */
+  /** The call is idempotent, so it may be repeated. Reads always are. */
   isRepeatable?: boolean;
-  /** The route looks at no login. */
+  /** The route ignores the login. */
   isPublic?: boolean;
-  /** A 401 is about the data that was sent, not about the caller. */
+  /** A 401 must not be treated as the end of the login. */
   isLogin?: boolean;
-  /** Milliseconds, where the caller says none. */
+  /** The default timeout of the call, in milliseconds. */
   timeout?: number;
-  /** Whether a body is what the route gives, where the client itself looks into it. */
+  /** Whether a body has the form that the route sends, for calls whose answer the client itself reads. */
   gives?: (body: unknown) => boolean;
 };
 
-/** The way of all calls of a client, with the login that it holds. */
+/** The common part of all calls of a client, which also holds the login. */
 export type Caller = ReturnType<typeof openCaller>;
 
 const defaultTimeout = 30_000;
 const defaultRetries = 2;
 
-/** Opens the way that every method of a client goes. */
+/** Makes the functions through which all methods of a client send their calls. */
 export function openCaller(baseUrl: string, options: ClientOptions) {
   const session = openSession(options.token || null, options);
   const tags = new WeakMap<object, string>();
   /**
-   * The furthest position of the log that an answer to a write has told; 0 where the service is one process, which
-   * tells none.
+   * The greatest position of the log in an answer to a write; 0 if the service is a single process, which sends no
+   * positions.
    */
   let written = 0;
-  // Looked up with each call, for it may be replaced; called as a plain function, as browsers demand.
+  // `fetch` is looked up at each call, because a program may replace it, and called as a plain function, as browsers
+  // require.
   const plainFetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
 
   async function call(asked: Call): Promise<Answer> {
@@ -98,7 +99,7 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
     put('x-site-id', options.siteId);
     put('authorization', token === null ? null : bearer(token));
     put('content-type', content?.type ?? (data === undefined ? null : 'application/json'));
-    // A node that answers reads from what it has waits for what this client has written.
+    // A node that answers from its own copy first waits until the copy has the writes of this client.
     put('annals-position', isRead({ method }) && written > 0 ? String(written) : null);
     put('if-match', own.ifMatch);
     put('idempotency-key', own.idempotencyKey);
@@ -107,7 +108,10 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
     return headers;
   }
 
-  /** Answers may come in another order than the writes; those to reads as of a moment tell the position of that. */
+  /**
+   * Only the greatest position counts, because answers may arrive in another order than the writes were made. Reads are
+   * skipped, because a read with `asOf` returns an older position.
+   */
   function notePosition({ headers }: Answer): void {
     const position = headers.get('annals-position');
     if (position !== null && /^\d{1,15}$/.test(position)) written = Math.max(written, Number(position));
@@ -120,7 +124,7 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
 
   return {
     call,
-    /** The body of an answer, as what the contract says it is. */
+    /** The body of an answer, with the type that the contract gives it. */
     bodyOf: async <T>(asked: Call): Promise<T> => (await call(asked)).body as T,
     session,
     tagOf: (document: object) => tags.get(document),
@@ -132,8 +136,8 @@ function isRead({ method }: Pick<Call, 'method'>): boolean {
 }
 
 /**
- * The service takes no key without a credential, which tells callers apart, and with a password, of which nothing is
- * kept.
+ * The service accepts an idempotency key only with a credential, which tells callers apart, and not with a password, of
+ * which it stores nothing.
  */
 function takesKey(headers: Headers, data: unknown): boolean {
   if (headers.has('idempotency-key')) return false;
@@ -153,7 +157,7 @@ function entriesOf(headers: Record<string, string> | Headers | undefined): Itera
   return headers instanceof Headers ? headers.entries() : Object.entries(headers ?? {});
 }
 
-/** The error of `Headers` for a value that it does not take shows the value, which may be a key. */
+/** Replaces the error that `Headers` throws for an invalid value, because it shows the value, which may be a key. */
 function setHeader(headers: Headers, name: string, value: string): void {
   try {
     headers.set(name, value);
@@ -168,15 +172,18 @@ function bearer(token: string): string {
   return `Bearer ${token}`;
 }
 
-/** A header holds latin1 at most, and the service reads some of that as UTF-8; what is more goes encoded (RFC 8187). */
+/**
+ * A header can hold only Latin-1, part of which the service reads as UTF-8. So anything beyond ASCII is sent encoded
+ * (RFC 8187).
+ */
 function reasonText(reason: string): string {
   const isPlain = /^[\x20-\x7e]*$/.test(reason) && !/^\s*utf-8'/i.test(reason);
   return isPlain ? reason : `UTF-8''${encoded('reason', reason)}`;
 }
 
 /**
- * React Native has no `crypto`, and a page that did not come over HTTPS no `randomUUID`. The key need not be secret: it
- * only tells the writes of one caller apart.
+ * React Native has no `crypto`, and a page that was not loaded over HTTPS has no `randomUUID`. The key need not be
+ * secret: it only tells the writes of one caller apart.
  */
 function newKey(): string {
   const { crypto } = globalThis as { crypto?: Partial<Crypto> };

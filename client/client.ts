@@ -14,14 +14,14 @@ import type { AnyConfig } from './types/config.ts';
 import { webhooksOf } from './webhooks.ts';
 
 /**
- * Makes a client of a service. It holds one login at most: on a server, make one for each user.
+ * Makes a client of a service. A client holds at most one login, so on a server make one for each user.
  *
- * The type of the configuration gives its calls theirs: `createClient<typeof config>({ baseUrl })`.
+ * With the type of the configuration, all methods are typed by its fields: `createClient<typeof config>({ baseUrl })`.
  *
- * @throws TypeError for a `baseUrl` that is not a URL, and for an unknown option.
+ * @throws TypeError for an invalid `baseUrl`, and for an unknown option.
  */
 export function createClient<C extends AnyConfig = AnyConfig>(options: ClientOptions): Client<C>;
-// The configuration says what a call gives, and here it is not known.
+// The configuration determines the results of calls, and here it is not known.
 export function createClient(options: ClientOptions): Record<keyof Client, unknown> {
   refuseUnknown(options);
   const baseUrl = readBaseUrl(options.baseUrl);
@@ -36,7 +36,8 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
     },
     collection: (name: string) => {
       const slug = segment('the slug of a collection', name);
-      // All calls there are: the types tell which of them a collection has, and so does the service.
+      // This object has all methods. The types show only those that the collection has, and the service refuses the
+      // others.
       return {
         ...documentsOf(caller, slug),
         ...bulkOf(caller, slug),
@@ -96,7 +97,7 @@ const names = [
   'retries',
 ];
 
-/** `baseURL` would be no address, and `onUnauthorised` never called. */
+/** Without this check, a misspelled option such as `onUnauthorised` would be ignored silently. */
 function refuseUnknown(options: object): void {
   for (const name of Object.keys(options)) {
     if (!names.includes(name))

@@ -11,14 +11,14 @@ import type { AnyConfig } from './types/config.ts';
 
 type Methods = keyof Documents<AnyConfig, string> | keyof Creation<AnyConfig, string>;
 
-/** The calls of documents. */
+/** The calls about the documents of a collection. */
 export function documentsOf({ call, bodyOf }: Caller, slug: string) {
   const path = `/api/collections/${slug}`;
   const pathOf = (id: string) => `${path}/${segment('id', id)}`;
 
   async function findOne(idOrList: string | object, options: object = {}): Promise<unknown> {
     if (typeof idOrList !== 'string') {
-      // Of a reference that is null it would give the first document there is.
+      // If a null reference was passed on, the call would return the first document of the collection.
       if (!isObject(idOrList))
         throw new TypeError(`findOne needs an id, or an object with where, got ${shown(idOrList)}`);
       const list = { ...idOrList, ...options, limit: 1 };
@@ -80,7 +80,7 @@ export function documentsOf({ call, bodyOf }: Caller, slug: string) {
   } satisfies Record<Methods, unknown>;
 }
 
-/** The calls of a global. */
+/** The calls about a global. */
 export function globalOf({ bodyOf }: Caller, slug: string) {
   const path = `/api/globals/${slug}`;
   return {
@@ -91,19 +91,19 @@ export function globalOf({ bodyOf }: Caller, slug: string) {
   } satisfies Record<keyof GlobalClient<AnyConfig, string>, unknown>;
 }
 
-/** A restore, or what only looks at what one would do. */
+/** A restore, or its dry run. */
 function restoreCall(path: string, data: RestoreSource, options: object = {}): Call {
   const isDry = 'dryRun' in options && options.dryRun === true;
   return { method: 'POST', path: `${path}/restore`, data, options, isKeyed: !isDry, isRepeatable: isDry };
 }
 
-/** Whether a body is a page of a list. */
+/** True for a body that is a page of a list. */
 export function isPage(body: unknown): boolean {
   return isObject(body) && Array.isArray(body.docs);
 }
 
 /**
- * @param after the place that was asked for: what passes by the parameters of a call would give the same one for ever.
+ * @param after the cursor of the request. A program that ignores the parameters would return the same cursor for ever.
  */
 function isNextOf(body: unknown, after: string): boolean {
   if (!isPage(body) || !isObject(body)) return false;
@@ -114,7 +114,7 @@ function isCount(body: unknown): boolean {
   return isObject(body) && typeof body.count === 'number';
 }
 
-/** A 404 of the service that is about the document: one about the route means that there is no such collection. */
+/** True for a 404 of the service about the document. A 404 about the route means that there is no such collection. */
 function isNoDocument(error: unknown): boolean {
   if (!(error instanceof ApiError && error.status === 404)) return false;
   return isObject(error.body) && !error.message.startsWith('there is no GET ');

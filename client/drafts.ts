@@ -6,7 +6,7 @@ import type { AnyConfig } from './types/config.ts';
 
 const path = '/api/drafts';
 
-/** The calls of the drafts that the user keeps. */
+/** The calls about unsaved changes of the user. */
 export function draftsOf({ bodyOf }: Caller) {
   return {
     list: async (options?: CallOptions) =>

@@ -1,26 +1,32 @@
-/** A problem of one field or parameter; a nested field by its dotted path, `links.0.url`. */
+/** A problem with one field or parameter. `field` of a nested field is its dotted path, `links.0.url`. */
 export type FieldProblem = { field: string; message: string };
 
-/** The parts of an `ApiError` beside its message. */
+/** The members of an `ApiError`, without its message. */
 type Facts = Pick<ApiError, 'status' | 'error'> & Partial<Omit<ApiError, 'name' | 'message' | 'stack'>>;
 
-/** A call that did not succeed: the service refused it, or no answer came. The only error that calls reject with. */
+/**
+ * A failed call: the service refused it, or there was no valid answer. It is the only error with which calls to the
+ * service reject.
+ */
 export class ApiError extends Error {
   override name = 'ApiError';
-  /** The status of the answer; 0 where there was none. */
+  /** The HTTP status of the answer; 0 without an answer. */
   readonly status: number;
   /**
-   * The short name that the service gives, for example `Validation Error`. Without an answer `Network Error`, `Timeout`
-   * or `Aborted`; `Invalid Answer` where what came is not from the service.
+   * The short name of the error, for example `Validation Error`. Without an answer it is `Network Error`, `Timeout` or
+   * `Aborted`. `Invalid Answer` means that the answer did not come from the service.
    */
   readonly error: string;
-  /** The fields or parameters that are to blame; empty where no field is to blame. */
+  /** The problems of single fields or parameters; empty if there are none. */
   readonly errors: readonly FieldProblem[];
-  /** After how many seconds the service asks to try again; null where it does not say. */
+  /** The number of seconds after which the service asks you to try again; null if it names none. */
   readonly retryAfter: number | null;
-  /** The id of the request in the log of the service; null where the answer has none. */
+  /** The id of the request in the service's own log; null if the answer has none. */
   readonly requestId: string | null;
-  /** The body as it came: parsed JSON, else the text, null where it was empty. A 412 tells there what differs. */
+  /**
+   * The body of the answer: parsed JSON, or the text if it is not JSON; null if it is empty. The body of a 412 names
+   * the differences.
+   */
   readonly body: unknown;
 
   constructor(message: string, facts: Facts) {

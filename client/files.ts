@@ -5,17 +5,20 @@ import type { Files } from './types/collections.ts';
 import type { AnyConfig } from './types/config.ts';
 import { contentOf, type ReplaceOptions, type UploadOptions } from './uploading.ts';
 
-/** The size of a file and the speed of its way are not known: only the caller ends an upload. */
+/**
+ * An upload has no timeout, because the size of the file and the speed of the connection are unknown. Only the caller
+ * ends it.
+ */
 const timeout = 0;
 
-/** A file with the fields beside it, where it is sent to, and the caller's options. */
-type Sent = { method: 'POST' | 'PATCH'; path: string; file: FileSource; data: object; options: ReplaceOptions };
+/** An upload: the route, the file with the fields beside it, and the options of the caller. */
+type FileCall = { method: 'POST' | 'PATCH'; path: string; file: FileSource; data: object; options: ReplaceOptions };
 
-/** The calls of files. */
+/** The calls about the files of a collection. */
 export function filesOf({ bodyOf }: Caller, slug: string) {
   const path = `/api/collections/${slug}`;
 
-  async function send({ method, path, file, data, options }: Sent) {
+  async function send({ method, path, file, data, options }: FileCall) {
     const { filename, onProgress, ...own } = options;
     const content = await contentOf(file, data, { filename, onProgress });
     return bodyOf({ method, path, content, timeout, options: own, isKeyed: !('password' in data) });

@@ -1,23 +1,23 @@
 import { shown } from './address.ts';
 import { isObject } from './answers.ts';
 
-/** A file of the device in React Native, as its `FormData` takes it. */
+/** A file on the device in React Native, in the form that its `FormData` accepts. */
 export type FileReference = {
-  /** Where the file is, for example `file:///…/photo.jpg`. */
+  /** The URI of the file, for example `file:///…/photo.jpg`. */
   uri: string;
-  /** The name of the file; `file` without it. */
+  /** The name of the file; default `file`. */
   name?: string | null | undefined;
-  /** The media type of the file; `application/octet-stream` without it. */
+  /** The media type of the file; default `application/octet-stream`. */
   type?: string | null | undefined;
 };
 
 /**
- * A file to be sent: of a text, make a `Blob`. A Node stream is an `AsyncIterable`, a Buffer a typed array. A
- * `FileReference` can be sent in React Native only.
+ * A file to send. Node streams are `AsyncIterable`s, and a `Buffer` is a typed array; wrap a text in a `Blob`. A
+ * `FileReference` can only be sent in React Native.
  */
 export type FileSource = FileReference | FileContent;
 
-/** A file whose bytes can be read here. */
+/** A file whose bytes can be read by this program. */
 type FileContent =
   | Blob
   | ArrayBuffer
@@ -26,8 +26,8 @@ type FileContent =
   | AsyncIterable<Uint8Array | string>;
 
 /**
- * A form of texts and, as the last part, a file: what it is made of, in this order. A stream has no size and can be
- * read but once.
+ * The parts of a form, in order: the texts, and the file as the last part. A stream has no known size and can be read
+ * only once.
  */
 type Form = { type: string } & (
   | { isStream: false; parts: (string | Blob)[] }
@@ -35,11 +35,11 @@ type Form = { type: string } & (
 );
 
 /**
- * Writes a form as `multipart/form-data`. `FormData` would do for files that are there; it takes no streams, tells no
- * progress, and turns the line ends of texts into CRLF.
+ * Writes a form as `multipart/form-data`. `FormData` would be enough for files in memory, but it accepts no streams,
+ * reports no progress, and changes line ends in texts to CRLF.
  *
- * @param fields texts, numbers and booleans as they are, lists and objects as JSON; undefined ones are left out.
- * @throws TypeError for a value that a form cannot hold, and for a file that is not one of these.
+ * @param fields are written as texts, lists and objects as JSON. Undefined fields are left out.
+ * @throws TypeError for a value that a form cannot hold, and for a file of an unsupported type.
  */
 export function writeForm(fields: object, source: FileContent, filename: string | undefined): Form {
   const boundary = `annals-${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`;
@@ -56,16 +56,16 @@ export function writeForm(fields: object, source: FileContent, filename: string 
     : { ...form, isStream: true, parts: [start, file, end] };
 }
 
-/** Whether a file is named by its place on a device. */
+/** True for a file that is given by its URI on the device. */
 export function isReference(source: FileSource): source is FileReference {
   return isObject(source) && typeof source.uri === 'string';
 }
 
 /**
- * Makes a form with a file of the device, which React Native reads as it sends the form.
+ * Makes a form with a file on the device. React Native reads the file when it sends the form.
  *
- * @throws TypeError for a value that a form cannot hold, and in any environment but React Native, where the file would
- * be the text `[object Object]`.
+ * @throws TypeError for a value that a form cannot hold, and outside React Native: other environments would send the
+ * file as the text `[object Object]`.
  */
 export function referringForm(fields: object, { uri, name, type }: FileReference, filename: string | undefined) {
   const form = new FormData();
@@ -73,13 +73,13 @@ export function referringForm(fields: object, { uri, name, type }: FileReference
     throw new TypeError(`a file { uri, name, type } can be sent in React Native only; elsewhere it must be ${allowed}`);
   }
   for (const [field, text] of textsOf(fields)) form.append(field, text);
-  // It refuses a file without a type. Its types are not known here: it takes this as it is.
+  // React Native refuses a file without a type. The types of its `FormData` are not known here, so the object is cast.
   const file: unknown = { uri, name: filename ?? name ?? 'file', type: type ?? 'application/octet-stream' };
   form.append('file', file as Blob);
   return form;
 }
 
-/** The bytes of a form one after the other. */
+/** The bytes of a form, in order. */
 export async function* chunksOf({ parts }: Form): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
   for (const part of parts) {
@@ -109,13 +109,13 @@ function fileOf(source: FileContent): Blob | AsyncIterable<Uint8Array | string> 
   if (source instanceof Blob) return source;
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source))
     return new Blob([source as ArrayBufferView<ArrayBuffer>]);
-  // React Native has none.
+  // React Native has no `ReadableStream`.
   if (typeof ReadableStream !== 'undefined' && source instanceof ReadableStream) return chunksOfStream(source);
   if (typeof source === 'object' && source !== null && Symbol.asyncIterator in source) return source;
   throw new TypeError(`the file must be ${allowed}, got ${typeof source === 'string' ? 'a text' : shown(source)}`);
 }
 
-/** As browsers write names into a form, and as the service reads them. */
+/** Escapes a name as browsers do in forms; the service reads names this way. */
 function escaped(name: string): string {
   return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
 }

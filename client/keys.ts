@@ -6,7 +6,10 @@ import type { AnyConfig } from './types/config.ts';
 
 const path = '/api/keys';
 
-/** The calls of API keys. None but the list is sent twice: each would make another secret. */
+/**
+ * The calls about API keys. Only the list is repeated after a failure: a repeated rotation, for example, would make
+ * another secret.
+ */
 export function keysOf({ bodyOf }: Caller) {
   const pathOf = (id: string) => `${path}/${segment('the id of an API key', id)}`;
 

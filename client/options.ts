@@ -4,55 +4,65 @@ import type { Fetch } from './sending.ts';
 /** The options of a client. */
 export type ClientOptions = {
   /**
-   * The address of the service, with the path that it is mounted at. In a browser `/` or `/cms` is one of the page's
-   * origin.
+   * The address of the service, including the path at which it is mounted. In a browser, a path such as `/` or `/cms`
+   * is relative to the origin of the page.
    */
   baseUrl: string | URL;
-  /** For trusted code on servers: never part of a page. */
+  /** An API key, for trusted code on servers. Never put it into a page. */
   apiKey?: string | undefined;
-  /** The site, where one service serves many. */
+  /** The id of the site, if the service serves several. */
   siteId?: string | undefined;
-  /** The token of who is logged in already, from where `onToken` kept it. */
+  /** The token of a user who is already logged in, as your `onToken` stored it. */
   token?: string | null | undefined;
-  /** Called with every change of the token, also with one by `client.token = …`. */
+  /** Called at every change of the token, including `client.token = …`, so that you can store it. */
   onToken?: ((token: string | null) => void) | undefined;
-  /** Called when a login is over, once: the token is gone by then. */
+  /** Called once when the service refuses the login, after the token was removed. */
   onUnauthorized?: ((error: ApiError) => void) | undefined;
-  /** In the place of the global `fetch`. */
+  /** A function to use instead of the global `fetch`. */
   fetch?: Fetch | undefined;
-  /** Sent with every call. */
+  /** Headers to send with every call. */
   headers?: Record<string, string> | undefined;
-  /** Milliseconds that a call may take in all; 30,000, of uploads without an end. 0 is without an end. */
+  /**
+   * The time that a call may take, with all retries, in milliseconds; 0 is no limit. Default 30,000, for uploads no
+   * limit.
+   */
   timeout?: number | undefined;
-  /** How often a call is sent again, where that is safe; 2. */
+  /** The maximum number of retries of a call that is safe to repeat; default 2. */
   retries?: number | undefined;
 };
 
-/** The options of every call. */
+/** The options of every call. They override the options of the client. */
 export type CallOptions = {
+  /** A signal that cancels the call. */
   signal?: AbortSignal | undefined;
+  /** The time that the call may take, with all retries, in milliseconds; 0 is no limit. */
   timeout?: number | undefined;
+  /** Headers to send with the call. */
   headers?: Record<string, string> | undefined;
+  /** The maximum number of retries, if the call is safe to repeat. */
   retries?: number | undefined;
 };
 
-/** The options of calls that say why they change something. */
+/** The options of calls that record a reason. */
 export type ReasonOptions = CallOptions & {
-  /** Why: one line of at most 500 characters, for auditors. */
+  /** The reason for the change, for auditors: one line of at most 500 characters. */
   reason?: string | undefined;
 };
 
-/** The options of writes that are done once however often they are sent. */
+/** The options of writes that take effect once, even if they are sent several times. */
 export type KeyedOptions = ReasonOptions & {
-  /** The name of this attempt; the client makes one up. */
+  /** The idempotency key of the write; default: a new one that the client makes. */
   idempotencyKey?: string | undefined;
 };
 
-/** The options of changes of a document. */
+/** The options of changes to a document or global. */
 export type WriteOptions = KeyedOptions & {
-  /** The version that the change is meant for, as `client.etagOf(document)` gives it; another one is a 412. */
+  /**
+   * The version to change, from `client.etagOf(document)`. If the document has another version by now, the call fails
+   * with 412.
+   */
   ifMatch?: string | undefined;
 };
 
-/** A moment to look back to: a position of the log, or a time, as a `Date` or in a form that `asOf` takes. */
+/** A moment in the past: a position of the log, or a time as a `Date` or in another form that `asOf` accepts. */
 export type Moment = Date | string | number;

@@ -1,29 +1,30 @@
 import type { ConstantJson } from '../config/define-admin.ts';
 
-/** A document that a link or a picture of rich text stands for. */
+/** The document to which a link or image in rich text refers. */
 export type RichTextTarget = { collection: string; id: string };
 
-/** `resolve` gives the URL of a document; with null the link is left out, and its text stays. */
+/** `resolve` returns the URL of a document. If it returns null, the link is left out and its text stays. */
 export type RichTextOptions = { resolve?: (target: RichTextTarget) => string | null | undefined };
 
 type Value = ConstantJson | undefined;
 type Node = { readonly [member: string]: ConstantJson };
 type Resolve = NonNullable<RichTextOptions['resolve']>;
 
-/** Deeper than any value that the service takes. */
+/** Deeper than any value that the service accepts. */
 const mostLevels = 100;
 
 /**
- * The HTML of rich text as the editor of the admin UI writes it: ProseMirror JSON, `{ type: 'doc', content }`. All text
- * is escaped. Links and pictures lead only to `http:` and `https:`, links also to `mailto:`, `tel:`, `/…` and `#…`.
- * Nodes that are unknown give their content, marks that are unknown nothing; a value of another shape gives ''.
+ * Converts rich text from the editor of the admin application, which is ProseMirror JSON, `{ type: 'doc', content }`,
+ * to HTML. All text is escaped. URLs of links and images must begin with `http:`, `https:` or `/`; those of links may
+ * also begin with `mailto:`, `tel:` or `#`. An unknown node is replaced by its content, and an unknown mark is left
+ * out. A value of another shape gives ''.
  */
 export function richTextToHtml(value: unknown, { resolve = () => null }: RichTextOptions = {}): string {
   const doc = docOf(value);
   return doc ? htmlOf(doc, resolve, 0) : '';
 }
 
-/** The text of rich text, a line for each paragraph and heading; '' of a value of another shape. */
+/** Converts rich text to plain text, with a line for each paragraph and heading. A value of another shape gives ''. */
 export function richTextToText(value: unknown): string {
   const doc = docOf(value);
   return doc ? linesOf(doc, 0).join('\n') : '';
@@ -43,13 +44,13 @@ function nodesOf(value: Value): Node[] {
   return value.map(nodeOf).filter((node) => node !== null);
 }
 
-/** A member of its own, as a text; null where it has none. */
+/** An own member that is a text; null without one. */
 function textOf(node: Node | null, name: string): string | null {
   const value = node && Object.hasOwn(node, name) ? node[name] : null;
   return typeof value === 'string' ? value : null;
 }
 
-/** The whole number of an attribute, in these bounds. */
+/** The value of an attribute that is a whole number within the bounds, else the lower bound. */
 function numberOf(attrs: Node | null, name: string, [least, most]: readonly [number, number]): number {
   const value = attrs && Object.hasOwn(attrs, name) ? attrs[name] : null;
   return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most ? value : least;
@@ -127,24 +128,21 @@ function htmlOf(node: Node, resolve: Resolve, level: number): string {
   return marked(shown, nodesOf(node.marks), resolve);
 }
 
-/** The first mark is the outermost. */
+/** Wraps a text in its marks, the first mark outermost. */
 function marked(inside: string, given: readonly Node[], resolve: Resolve): string {
   return given.reduceRight((html, mark) => {
     return marks.get(String(mark.type))?.(html, nodeOf(mark.attrs), resolve) ?? html;
   }, inside);
 }
 
-/**
- * The address in an attribute, or that of the document which the attributes name; null for one that must not be
- * followed.
- */
+/** The URL in an attribute, or the URL of the document that the attributes name; null if the URL is not safe. */
 function addressOf(attrs: Node | null, name: 'href' | 'src', resolve: Resolve): string | null {
   const [collection, id] = [textOf(attrs, 'collection'), textOf(attrs, 'id')];
   const found = collection !== null && id !== null ? resolve({ collection, id }) : textOf(attrs, name);
   return typeof found === 'string' && isSafe(found) ? found : null;
 }
 
-/** Browsers leave out control characters of an address, and read `\` as `/`: `/\x` and `//x` are other hosts. */
+/** Browsers drop control characters from a URL and read `\` as `/`, so `/\x` and `//x` lead to other hosts. */
 function isSafe(address: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   return /^(?:https?:|mailto:|tel:|#|\/(?![/\\]))/i.test(address) && !/[\u0000-\u001f\u007f]/.test(address);
@@ -166,7 +164,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
 
-/** The lines of a node; those of text beside each other are one. */
+/** The lines of a node. Adjacent text nodes make one line. */
 function linesOf(node: Node, level: number): string[] {
   if (level > mostLevels) return [];
   const lines: string[] = [];

@@ -1,39 +1,39 @@
-import { type Answer, type Asked, nameOf, readAnswer } from './answers.ts';
+import { type Answer, type CallName, nameOf, readAnswer } from './answers.ts';
 import { ApiError } from './errors.ts';
 
 /** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /**
- * A body, made anew for each attempt, unless it is of something that can be read but once. `BodyInit` is known in
- * browsers only.
+ * A body. `make` makes it anew for each attempt; with `isOnce` its source can be read only once. The type `BodyInit`
+ * exists only in browsers.
  */
 export type Content = { make: () => NonNullable<RequestInit['body']>; isStream: boolean; isOnce: boolean };
 
-/** One call, ready to be sent. */
-export type Exchange = Asked & {
+/** A call that is ready to be sent. */
+export type Exchange = CallName & {
   headers: Headers;
   content: Content | null;
-  /** How often it may be sent again; 0 for what must not be done twice. */
+  /** The maximum number of retries; 0 for a call that must not be repeated. */
   retries: number;
-  /** Milliseconds for all of it; 0 without an end. */
+  /** The time for all attempts together, in milliseconds; 0 is no limit. */
   timeout: number;
   signal: AbortSignal | undefined;
   fetch: Fetch;
 };
 
-/** That the service is busy, or that what stands in front of it does not reach it. */
+/** The statuses that are worth a retry: the service is busy, or a proxy in front of it cannot reach it. */
 const passing = [429, 502, 503, 504];
 const firstPause = 300;
 const longestPause = 60_000;
-/** Timers take no more milliseconds. */
+/** The maximum of timers, in milliseconds. */
 const longest = 2 ** 31 - 1;
 
 /**
- * Sends a call, and again where that may help: after a failure of the network, and where the service or what stands in
- * front of it is busy. It waits as long as it is told to, unless the time of the call would be over by then.
+ * Sends a call, and repeats it if that may help: after a failure of the network, and if the service or a proxy in front
+ * of it is busy. It waits as long as the answer demands, unless the call would time out before.
  *
- * @throws ApiError for whatever else comes than the answer.
+ * @throws ApiError if no attempt succeeds.
  */
 export async function perform(exchange: Exchange): Promise<Answer> {
   const clock = startClock(exchange);
@@ -64,7 +64,7 @@ async function attemptOnce(exchange: Exchange, signal: AbortSignal): Promise<Ans
   return readAnswer(exchange, await fetch(url, init));
 }
 
-/** The signal that ends a call early: the caller's signal, or the time that it may take. */
+/** Makes the signal that ends a call early: when the signal of the caller aborts, or after the timeout. */
 function startClock({ signal, timeout }: Exchange) {
   const controller = new AbortController();
   const isBound = timeout > 0 && timeout <= longest;
@@ -87,7 +87,7 @@ function failureOf(exchange: Exchange, error: unknown, signal: AbortSignal): Api
   if (signal.aborted) {
     const { signal: own, timeout } = exchange;
     if (own?.aborted) return new ApiError(`${name} was aborted`, failed('Aborted', own.reason));
-    // The signals of React Native keep no reason.
+    // Signals of React Native have no `reason`.
     const cause = timeoutError(timeout);
     return new ApiError(`${name}: ${cause.message}`, failed('Timeout', cause));
   }
@@ -103,7 +103,7 @@ function failed(error: string, cause: unknown) {
   return { status: 0, error, cause };
 }
 
-/** Node says only "fetch failed", and why in the cause. */
+/** The message of Node is only "fetch failed"; the reason is in `cause`. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause, message } = error as Error & { cause?: Error & { code?: string } };
@@ -111,7 +111,10 @@ function reasonOf(error: unknown): string {
   return detail ? `${message} (${detail})` : message;
 }
 
-/** Milliseconds until another attempt, not the same for all who failed at once; null where none would help. */
+/**
+ * The pause before the next attempt, in milliseconds; null if no attempt would help. It is random, so that clients that
+ * failed together do not retry together.
+ */
 function pauseAfter({ status, error, retryAfter }: ApiError, attempt: number): number | null {
   if (error !== 'Network Error' && !passing.includes(status)) return null;
   if (retryAfter !== null) return retryAfter * 1000 + Math.random() * firstPause;

@@ -3,10 +3,10 @@ import type { ClientOptions } from './options.ts';
 
 type Listeners = Pick<ClientOptions, 'onToken' | 'onUnauthorized'>;
 
-/** The token of the user who is logged in; null without one. */
+/** Holds the token of the logged-in user; null without a login. */
 export function openSession(initial: string | null, { onToken, onUnauthorized }: Listeners) {
   let token = initial;
-  /** Whether it is known that this token, or to have none, is not enough. */
+  /** Whether the service has refused this token, or a call without a token. */
   let isRefused = false;
 
   function set(next: string | null): void {
@@ -19,11 +19,13 @@ export function openSession(initial: string | null, { onToken, onUnauthorized }:
   return {
     get: () => token,
     set,
-    /** Sets what an answer brought, unless there has been another one since the call was sent. */
+    /** Sets the token of an answer, unless the token has changed since the call was sent. */
     replace(sent: string | null, next: string | null): void {
       if (sent === token) set(next);
     },
-    /** Takes a 401 for a call that had this token: many calls may have had it, and by now there may be another one. */
+    /**
+     * Handles a 401 for a call that sent this token. Many calls may have sent it, and the token may have changed since.
+     */
     refuse(sent: string | null, error: ApiError): void {
       if (sent !== token || isRefused) return;
       set(null);

@@ -2,13 +2,13 @@ import { chunksOf, type FileSource, isReference, referringForm, writeForm } from
 import type { KeyedOptions, WriteOptions } from './options.ts';
 import type { Content, Fetch } from './sending.ts';
 
-/** How many bytes have been handed over; `total` is null for a stream, whose end is not known. */
+/** The progress of an upload, in bytes of the whole form. `total` is null for a stream, whose size is not known. */
 export type Progress = { sent: number; total: number | null };
 
 type FileOptions = {
-  /** The name of the file; without it that of a `File`, else `file`. */
+  /** The name of the file; default: the name of a `File`, else `file`. */
   filename?: string | undefined;
-  /** Called while bytes are sent; what counts is the whole form. Another attempt begins anew. */
+  /** Called while bytes are sent. A retry starts again from 0. */
   onProgress?: ((progress: Progress) => void) | undefined;
 };
 
@@ -19,14 +19,15 @@ export type UploadOptions = KeyedOptions & FileOptions;
 export type ReplaceOptions = WriteOptions & FileOptions;
 
 /**
- * A body in the form of an upload: `type` is null if the environment names it, `fetch` is there if it goes another way.
+ * The body of an upload. `type` is null if the environment sets the content type. `fetch` is present if the upload must
+ * not use the client's `fetch`.
  */
 export type FormContent = Content & { type: string | null; fetch?: Fetch };
 
 /**
- * Makes a file and its fields ready to be sent in the way that this place has. Browsers send no streams over HTTP/1.1,
- * and tell progress only of an `XMLHttpRequest`; Node, Deno and Bun send streams, of which it can be seen how much is
- * taken. React Native reads files of the device itself.
+ * Prepares a file and its fields to be sent in the way that suits the environment. Browsers send no streams over
+ * HTTP/1.1, and report progress only for an `XMLHttpRequest`. Node, Deno and Bun send streams, whose progress can be
+ * counted. React Native reads files on the device itself.
  */
 export async function contentOf(source: FileSource, fields: object, options: FileOptions): Promise<FormContent> {
   const { onProgress } = options;
@@ -67,7 +68,7 @@ async function* counted(
   }
 }
 
-/** Reads no faster than it is read itself. */
+/** A stream that reads its source no faster than it is read itself. */
 function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
   return new ReadableStream({
     async pull(controller) {
@@ -87,7 +88,7 @@ async function collected(chunks: AsyncIterable<Uint8Array>): Promise<BlobPart[]>
   return parts;
 }
 
-/** Does what `fetch` does, and tells how far it is. */
+/** A `fetch` that reports the progress of the upload. */
 function sendWatched(url: string, init: RequestInit, onProgress: (progress: Progress) => void): Promise<Response> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -107,7 +108,7 @@ function sendWatched(url: string, init: RequestInit, onProgress: (progress: Prog
 }
 
 function answerOf(request: XMLHttpRequest, url: string): Response {
-  // It follows wherever it is sent, and another address does not answer for the service.
+  // `XMLHttpRequest` follows redirects, and another address must not answer for the service.
   if (request.responseURL !== url) {
     return new Response(null, { status: 302, headers: { location: request.responseURL } });
   }

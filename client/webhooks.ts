@@ -6,7 +6,7 @@ import type { CallOptions } from './options.ts';
 
 const path = '/api/webhooks';
 
-/** The calls of webhooks. */
+/** The calls about webhooks. */
 export function webhooksOf({ bodyOf }: Caller) {
   const webhookOf = (name: string) => `${path}/${segment('the name of a webhook', name)}`;
   const pathOf = (name: string) => `${webhookOf(name)}/deliveries`;

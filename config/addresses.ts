@@ -1,37 +1,37 @@
-/** The most characters of an address (RFC 5321, section 4.5.3.1.3, less the brackets around it). */
+/** The maximum length of an address in characters (RFC 5321, section 4.5.3.1.3, without the brackets around it). */
 export const maxEmailLength = 254;
 
-/** The one form of an account's e-mail: without white space around it, in lower case. */
+/** The stored form of an account's e-mail: in lower case, without white space around it. */
 export function normalEmail(text: string): string {
   return text.trim().toLowerCase();
 }
 
-/** True for a text without quotes, white space, control characters and what else cannot be seen. */
+/** True for a text without quotes, white space, control characters and other invisible characters. */
 export function isPlainText(text: string): boolean {
   return !/[\p{Cc}\p{Cf}\p{Cs}\p{Z}"]/u.test(text);
 }
 
 /**
- * True for a text in which an encoded word begins, `=?utf-8?q?` (RFC 2047, section 2): mail systems that decode it send
- * elsewhere.
+ * True for a text that contains the start of an encoded word, `=?utf-8?q?` (RFC 2047, section 2). A mail system that
+ * decodes the word sends the mail to another address.
  */
 export function hasEncodedWord(text: string): boolean {
   return /=\?[^?]+\?[bq]\?/i.test(text);
 }
 
-/** Whatever a text holds, as an address it must not become a second recipient, a comment or another command. */
+/** True for exactly one address, which no mail system can read as a second recipient, a comment or another command. */
 export function isOneAddress(text: string): boolean {
   const [local, domain, ...rest] = text.split('@');
   if (!local || !domain || rest.length > 0) return false;
   return isPlainText(text) && !hasEncodedWord(text) && !/[(),:;<>[\\\]]/.test(text);
 }
 
-/** The sender of mail; without a name, `name` is ''. */
+/** The sender of mail. `name` is '' if the sender has no name. */
 export type Sender = { name: string; address: string };
 
 /**
- * Reads `Ada <ada@example.org>`, `"Lovelace, Ada" <ada@example.org>` or `ada@example.org`; undefined for everything
- * else.
+ * Reads `Ada <ada@example.org>`, `"Lovelace, Ada" <ada@example.org>` or `ada@example.org`; undefined for any other
+ * text.
  */
 export function readSender(text: string): Sender | undefined {
   const { plain = '', quoted = '', address = text.trim() } = namedForm.exec(text.trim())?.groups ?? {};
@@ -39,17 +39,18 @@ export function readSender(text: string): Sender | undefined {
 }
 
 /**
- * Outside quotes, what `plain` leaves out would make a group, a comment or a second address of it (RFC 5322, section
- * 3.4).
+ * Outside quotes, the characters that `plain` excludes would turn the text into a group, a comment or a second address
+ * (RFC 5322, section 3.4).
  */
 const namedForm =
   /^(?:(?<plain>[^"<>()[\]\\,;:@\p{Cc}]*)|"(?<quoted>(?:[^"\\\p{Cc}]|\\[^\p{Cc}])*)" *)<(?<address>[^<>]+)>$/u;
 
 /**
- * True for an SMTP URL; one that nodemailer would misread is refused, such as a password with a bare `/`, `?` or `#`.
+ * True for an SMTP URL. False for a URL that nodemailer would misread, for example because of a bare `/`, `?` or `#` in
+ * the password.
  */
 export function isSmtpUrl(text: string): boolean {
-  // The parser would leave out line breaks and tabs without a word.
+  // The parser drops line breaks and tabs silently.
   if (/[\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return false;
   const { protocol, hostname, username, password, pathname, search, hash } = new URL(text);
   if (!['smtp:', 'smtps:'].includes(protocol) || hostname === '' || hash !== '') return false;

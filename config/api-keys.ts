@@ -7,18 +7,18 @@ import { readDatetime } from './times.ts';
 
 /** The operations that a scope may name. */
 export const keyOperations: readonly Operation[] = ['read', 'create', 'update', 'delete'];
-/** The parts of the history that a key may be given, and the right to erase. */
+/** The audit rights that a key may be given: parts of the history, and the right to erase. */
 export const keyAudits: readonly KeyAudit[] = ['headers', 'payloads', 'export', 'erase'];
-/** The most keys that are not revoked. */
+/** The maximum number of keys that are not revoked. */
 export const maxKeys = 1000;
-/** The longest name of a key, in characters. */
+/** The maximum length of a key's name, in characters. */
 export const maxKeyName = 100;
-/** The most scopes of a key. */
+/** The maximum number of scopes of a key. */
 export const maxKeyScopes = 100;
-/** The longest time for which the secret before is still valid: 7 days. */
+/** The longest time for which the previous secret stays valid after a rotation: 7 days. */
 export const maxOverlapSeconds = 604_800;
 
-/** The key that is asked for; `expiresAt` in UTC with milliseconds. */
+/** The request for a new key; `expiresAt` is in UTC with milliseconds. */
 export type KeyRequest = { name: string; scopes: KeyScope[]; audit: KeyAudit[]; expiresAt: string | null };
 
 const name = Joi.string()
@@ -27,7 +27,7 @@ const name = Joi.string()
     const text = value.trim();
     const isRight = text.length >= 1 && text.length <= maxKeyName && text.isWellFormed() && !/\p{Cc}/u.test(text);
     if (!isRight) return helpers.error('must', { must: `be one line of 1 to ${maxKeyName} characters` });
-    // It is shown in lists and in the log: its characters must stand there in their order.
+    // Lists and the log show the name, so nothing in it may change the order in which its characters are shown.
     const turning = /\p{Bidi_Control}/u.exec(text)?.[0];
     if (turning === undefined) return text;
     const code = `U+${turning.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
@@ -44,7 +44,7 @@ const expiresAt = Joi.string()
   .allow(null)
   .default(null);
 
-/** A list of some of these words, each once. */
+/** The schema of a list of some of these words, each at most once. */
 function some(words: readonly string[]): Joi.ArraySchema {
   return Joi.array()
     .items(Joi.valid(...words))
@@ -60,17 +60,17 @@ const overlapSeconds = Joi.number()
   })
   .default(0);
 
-/** Reads how a key is to be given a new secret. @throws InvalidBody with every wrong member. */
+/** Reads the body of a rotation, which gives a key a new secret. @throws InvalidBody with every wrong member. */
 export const readKeyRotation = compileMembers<{ overlapSeconds: number }>({ overlapSeconds });
 
-/** Reads which key the operator revokes. @throws InvalidBody with every wrong member. */
+/** Reads the id of the key that the operator revokes. @throws InvalidBody with every wrong member. */
 export const readKeyEnd = compileMembers<{ id: string }>({ id: Joi.string().min(0).required() });
 
 /**
- * Prepares the reading of the keys that are asked for, whose scopes name collections and globals of a configuration.
+ * Compiles the reader of requests for new keys. Their scopes may name the collections and globals of the configuration.
  *
- * @returns a function that reads a body; `now` is milliseconds since the epoch. It throws InvalidBody with every wrong
- * member.
+ * @returns a function that reads a body and throws InvalidBody with every wrong member; `now` is milliseconds since the
+ * epoch.
  */
 export function compileKeyRequest({
   collections,
@@ -112,7 +112,7 @@ export function compileKeyRequest({
   };
 }
 
-/** Slugs of what is configured, or `*`. */
+/** The schema of a list of configured slugs, or `*`. */
 function slugsOf(keys: Iterable<string>, what: string): Joi.Schema {
   const known = [...keys];
   return Joi.any()

@@ -32,7 +32,7 @@ type Rules = { readonly [key: string]: Rule<Json> };
 
 const defaultTitle = 'Annals';
 
-/** The admin application as a whole; null where it is turned off. */
+/** Checks the options of the admin application as a whole; null if it is turned off. */
 export function checkAdmin(spot: Spot, collections: readonly Collection[]): AdminOptions | null {
   if (spot.value === false) return null;
   if (!passes(spot, { ...rules.entry, must: 'be false or an object' })) {
@@ -62,7 +62,7 @@ const picture: Rule<string> = {
 };
 
 /**
- * The hosts of these stand in a Content-Security-Policy, in which `;` would begin another directive, and `*` is every
+ * The host goes into the Content-Security-Policy, in which `;` would begin another directive and `*` would match every
  * name.
  */
 const plainHost = /^(?:[\w.-]+|\[[\da-f:]+\])$/i;
@@ -82,7 +82,7 @@ const preview: Rule<string> = {
 
 const globalRules: Rules = { group: rules.text, description: rules.text, hidden: rules.boolean, preview };
 
-/** The hints to the admin application about a global, as the part of its schema that they are. */
+/** Checks the hints to the admin application about a global; returns the `admin` member of its schema. */
 export function checkGlobalAdmin(spot: Spot): { admin?: GlobalAdmin } {
   return wrapped(readHints(spot, globalRules, 'admin of a global'));
 }
@@ -93,7 +93,7 @@ const columns: Rule<string[]> = {
   must: 'be a list of fields',
 };
 
-/** How many fields a search may look into: each is a column of its index. */
+/** The maximum number of fields that a search looks into: each is a column of its index. */
 const mostSearchFields = 20;
 
 const someTexts: Rule<string[]> = {
@@ -115,17 +115,20 @@ const collectionRules: Rules = {
   defaultColumns: columns,
 };
 
-/** A collection whose fields have been checked: its place in the configuration, and what is known of it. */
-type Checked = { path: string; slug: string; fields: readonly Field[] };
+/** A collection whose fields are checked; `path` is its place in the configuration. */
+type CheckedCollection = { path: string; slug: string; fields: readonly Field[] };
 
-/** The hints to the admin application about a collection, as the part of its schema that they are. */
-export function checkCollectionAdmin(spot: Spot, { path, slug, fields }: Checked): { admin?: CollectionAdmin } {
+/** Checks the hints to the admin application about a collection; returns the `admin` member of its schema. */
+export function checkCollectionAdmin(
+  spot: Spot,
+  { path, slug, fields }: CheckedCollection,
+): { admin?: CollectionAdmin } {
   const admin: CollectionAdmin = readHints(spot, collectionRules, 'admin of a collection');
   const { defaultSort, defaultColumns = [], useAsTitle, searchFields = [] } = admin;
   if (defaultSort !== undefined) {
     spot.checking.sorts.push({ spot: at(spot, 'defaultSort'), collection: slug, sort: defaultSort });
   }
-  // Of fields that have problems, not every one is known.
+  // If there are problems among the fields, not every field is known.
   if (spot.checking.problems.some((problem) => problem.path.startsWith(join(path, 'fields')))) return wrapped(admin);
   if (useAsTitle !== undefined) tell(at(spot, 'useAsTitle'), titleProblem(useAsTitle, fields));
   checkPaths(at(spot, 'searchFields'), searchFields, (one) => searchProblem(one, fields));
@@ -143,7 +146,7 @@ function tell(spot: Spot, problem: string | null): void {
   if (problem !== null) report(spot, problem);
 }
 
-/** The reason why a dotted path through objects leads to no field; null where it does. */
+/** The reason why a dotted path through objects leads to no field; null if it leads to one. */
 function columnProblem(column: string, fields: readonly Field[]): string | null {
   let level: readonly Field[] = [...ownFields, ...fields];
   for (const name of column.split('.')) {
@@ -156,7 +159,7 @@ function columnProblem(column: string, fields: readonly Field[]): string | null 
   return null;
 }
 
-/** The rule of a hint of a field, and the types of fields that it is for; without, all. */
+/** The rule of a hint about a field, and the field types that take it; without `types`, all of them. */
 type FieldHint = { rule: Rule<Json>; types?: readonly FieldType[] };
 
 const positions = ['main', 'side'] as const;
@@ -193,7 +196,7 @@ const fieldHints: { readonly [key: string]: FieldHint } = {
   summary: { rule: rules.text, types: listsOfObjects },
 };
 
-/** The hints to the admin application about a field, as the part of its schema that they are. */
+/** Checks the hints to the admin application about a field; returns the `admin` member of its schema. */
 export function checkFieldAdmin(spot: Spot, type: FieldType): { admin?: JsonObject } {
   const hints = Object.fromEntries(Object.entries(fieldHints).map(([key, { rule }]) => [key, rule]));
   const read = readHints(spot, hints, 'admin');
@@ -205,14 +208,14 @@ export function checkFieldAdmin(spot: Spot, type: FieldType): { admin?: JsonObje
   return wrapped(read);
 }
 
-/** Refuses a hint that names a field which is not among these. */
+/** Reports a problem if a hint names a field that is not among `names`. */
 export function requireFieldAmong(spot: Omit<Spot, 'value'>, name: unknown, names: readonly string[]): void {
   if (typeof name !== 'string' || names.includes(name)) return;
   const allowed = names.length > 0 ? `; allowed: ${showAll(names)}` : '; there are no others';
   report(spot, `${show(name)} is not a field here${didYouMean(name, names)}${allowed}`);
 }
 
-/** The features of the editor of rich text; nothing where it has all. */
+/** Checks the features of the rich text editor; returns an empty object if the editor has all of them. */
 export function checkRichText(spot: Spot): { richText?: RichTextOptions } {
   if (!passes(spot, rules.entry)) return {};
   checkKeys(spot, ['features'], 'richText');
@@ -237,7 +240,7 @@ function oneOf<T extends string>(words: readonly T[]): Rule<T> {
   };
 }
 
-/** The hints that are given and pass, in the order of the rules. */
+/** The valid hints, in the order of the rules. */
 function readHints(spot: Spot, hints: Rules, what: string): JsonObject {
   if (!passes(spot, rules.entry)) return {};
   checkKeys(spot, Object.keys(hints), what);
@@ -249,7 +252,7 @@ function readHints(spot: Spot, hints: Rules, what: string): JsonObject {
   return read;
 }
 
-/** Nothing where there is no hint, so that schemas that mean the same give the same JSON. */
+/** Leaves `admin` out if there is no hint, so that schemas with the same meaning give the same JSON. */
 function wrapped<T extends JsonObject>(admin: T): { admin?: T } {
   return Object.keys(admin).length > 0 ? { admin } : {};
 }

@@ -25,11 +25,14 @@ const cookieKeys = ['secure', 'sameSite', 'domain'] as const;
 const urlKeys = ['acceptInvite', 'resetPassword', 'login'] as const;
 const sameSites: readonly Cookies['sameSite'][] = ['Lax', 'Strict', 'None'];
 
-/** A hundred years: `Date` has no times beyond its own. */
+/** The maximum is a hundred years, so that an expiry stays within the range of `Date`. */
 const seconds = wholeNumber(1, 3_155_760_000, ' of seconds');
 const secondsOfDay = 86_400;
 
-/** As hapi takes it, which throws at any other when it sets the cookie: no scheme or port, no "--". */
+/**
+ * The form that hapi accepts: without a scheme, a port and "--". With any other form hapi throws when it sets the
+ * cookie.
+ */
 const domain: Rule<string> = {
   passes: (value): value is string => typeof value === 'string' && value.length <= 255 && domainPattern.test(value),
   must: 'be a domain such as "example.org"',
@@ -42,7 +45,7 @@ const pageUrl: Rule<string> = {
   must: 'be an absolute http or https URL without a parameter "token"',
 };
 
-/** The first field of every auth collection, as plain data. */
+/** The schema of the first field of every auth collection. */
 const emailSchema = {
   name: 'email',
   type: 'email',
@@ -54,10 +57,10 @@ const emailSchema = {
 /** The first field of every auth collection. */
 export const accountEmailField: Field = { ...emailSchema, isAccountEmail: true };
 
-/** Names of the service's own in the bodies of account routes: a field of that name cannot be given there. */
+/** Members that account routes read from their bodies. A field with such a name cannot be set through these routes. */
 const ownMembers = ['token', 'setupToken'];
 
-/** The options of an auth collection; null where the documents are not accounts. */
+/** Checks the options of an auth collection; null if the documents are not accounts. */
 export function checkAuth(input: Spot): AuthOptions | null {
   const spot = readSwitch(input, authKeys, 'auth');
   if (!spot) return null;
@@ -101,7 +104,7 @@ function checkSameSite(spot: Spot): Cookies['sameSite'] {
   return found ?? 'Lax';
 }
 
-/** The pages of the author's own that mails link to. */
+/** Checks the URLs of the author's own pages, to which mails link. */
 export function checkUrls(spot: Spot, isAuth: boolean): AccountUrls {
   if (!passes(spot, rules.entry)) return {};
   if (!isAuth) report(spot, 'is only for auth collections; this one has no auth');
@@ -118,14 +121,14 @@ function hasToken(url: string): boolean {
   return new URL(url).searchParams.has('token');
 }
 
-/** The fields of an auth collection: its own after the e-mail that every one has. */
+/** The fields of an auth collection: the e-mail that every account has, then the declared ones. */
 export function withEmail(spot: Spot, { schema, fields }: Fields): Fields {
   for (const { name, renamedFrom } of fields) {
     if (renamedFrom?.toLowerCase() === 'email') {
       report(at(at(spot, name), 'renamedFrom'), `${show(renamedFrom)} is still a field here`);
     }
     if (ownMembers.includes(name)) {
-      warn(at(spot, name), `cannot be given by a new user, whose "${name}" is something else`);
+      warn(at(spot, name), `cannot be set by a new user: "${name}" has another meaning in that request`);
     }
   }
   return {
@@ -135,14 +138,18 @@ export function withEmail(spot: Spot, { schema, fields }: Fields): Fields {
 }
 
 /**
- * The collection whose users may do everything where no rule says otherwise: `__admins`, else the first with accounts.
+ * The collection whose users may do everything unless a rule says otherwise: `__admins`, else the first auth
+ * collection.
  */
 export function adminCollectionOf(collections: readonly Collection[]): string | null {
   const slugs = collections.filter(({ auth }) => auth).map(({ slug }) => slug);
   return slugs.includes('__admins') ? '__admins' : (slugs[0] ?? null);
 }
 
-/** Warns of collections that are open to the users of every auth collection, which few mean when there are several. */
+/**
+ * Warns of collections that are open to the users of every auth collection. With several auth collections this is
+ * rarely meant.
+ */
 export function warnOfMissingRules(spot: Spot, collections: readonly Collection[]): void {
   const users = collections.filter(({ auth }) => auth).map(({ slug }) => slug);
   if (users.length < 2) return;

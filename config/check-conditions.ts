@@ -5,20 +5,24 @@ import { dataFields, type FieldSchema } from './schema.ts';
 import { ownFields } from './sorting.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
-/** A field as conditions see it. */
-type Named = Pick<FieldSchema, 'type' | 'fields' | 'blocks' | 'relationTo' | 'collection'> & { name: string };
+/** A field as conditions see it: the part of its schema that paths need. */
+type FormField = Pick<FieldSchema, 'type' | 'fields' | 'blocks' | 'relationTo' | 'collection'> & { name: string };
 
-/** The fields that a condition may begin with: of its own level first, then of those further out. */
-type Levels = readonly (readonly Named[])[];
+/**
+ * The fields with which the paths of a condition may begin: those of its own level first, then those of the levels
+ * around it.
+ */
+type Levels = readonly (readonly FormField[])[];
 
-/** A place in the configuration, and what its check gathers. */
+/** A place in the configuration, with the findings so far. */
 type Place = { checking: Checking; path: string };
 
 /**
- * Checks each `admin.condition` among the fields of a collection or global by the values that stand in its form:
- * related documents are ids there.
+ * Checks each `admin.condition` among the fields of a collection or global. Conditions are evaluated on the values of a
+ * form, in which related documents are ids.
  *
- * @param path of the collection or global. With problems among its fields, not every field is known.
+ * @param path of the collection or global. If there are problems among its fields, not every field is known, and
+ * nothing is checked.
  */
 export function checkConditions(checking: Checking, path: string, fields: readonly FieldSchema[]): void {
   const list = join(path, 'fields');
@@ -29,7 +33,7 @@ export function checkConditions(checking: Checking, path: string, fields: readon
 function checkFields({ checking, path }: Place, fields: readonly FieldSchema[], levels: Levels): void {
   for (const [index, field] of fields.entries()) {
     const at = { checking, path: join(path, field.name ?? index) };
-    // A row only lays out the fields inside it.
+    // A row only arranges the fields inside it.
     if (field.name === undefined) {
       checkFields({ checking, path: join(at.path, 'fields') }, field.fields ?? [], levels);
       continue;
@@ -83,11 +87,11 @@ function checkPath(at: Place, { key, value }: { key: string; value: unknown }, l
   }
 }
 
-/** The reason why a path leads to no value of a form; null where it does. */
+/** The reason why a path leads to no value of a form; null if it leads to one. */
 function pathProblem(names: readonly string[], levels: Levels): string | null {
   let level = levels.find((fields) => fields.some(({ name }) => name === names[0])) ?? levels.flat();
   for (const [index, name] of names.entries()) {
-    // Blocks may have fields of one name.
+    // Several blocks may have a field with the same name.
     const found = level.filter((one) => one.name === name);
     if (found.length === 0) {
       const known = [...new Set(level.map((one) => one.name))];

@@ -7,7 +7,7 @@ import { at, report, type Spot, warn } from './problems.ts';
 import type { FieldSchema, Json } from './schema.ts';
 import { compileShapeValue } from './shape.ts';
 
-/** Gives the field its `makeDefault`, and the schema the default as it is stored. */
+/** Checks the default of a field. Sets `makeDefault` of the field, and the normalised default of the schema. */
 export function checkDefault(spot: Spot, field: Field, schema: FieldSchema): void {
   const given = at(spot, 'defaultValue');
   const { value: input } = given;
@@ -33,7 +33,7 @@ export function checkDefault(spot: Spot, field: Field, schema: FieldSchema): voi
   }
   schema.defaultValue = value;
   field.defaultValue = value;
-  // Every document gets its own: a hook may change what it is given.
+  // Every document gets its own copy, because a hook may change the value that it receives.
   field.makeDefault = typeof value === 'object' ? () => structuredClone(value) : () => value;
   if (schema.unique) warn(spot, 'every document has the same default, and the field is unique');
 }
@@ -53,8 +53,8 @@ function compileDefault(field: Field): (value: unknown) => Default {
 }
 
 /**
- * A missing object is made of the defaults of its fields, if there are any; but not when a required one has none, since
- * an object that was not sent would then be refused.
+ * A missing object is made from the defaults of its fields, if there are any. If a required field has no default, no
+ * object is made: a body that does not send the object would be refused.
  */
 function defaultOfParts(field: Field): (() => Json) | undefined {
   const fields = fieldsOfObject(field);

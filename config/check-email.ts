@@ -27,12 +27,12 @@ export const senderRule: Rule<string> = {
 };
 
 /**
- * The form of an SMTP URL, as the end of "must …". A message shows nothing of a wrong one, which may hold a password.
+ * The form of an SMTP URL, as the end of "must …". Messages never show a wrong URL, because it may contain a password.
  */
 export const smtpUrlMust =
   'be an SMTP URL such as smtp://user:password@mail.example.org:587 or smtps://…, with / ? # and % of a password written as %2F %3F %23 %25';
 
-/** How mail goes out, as far as the configuration says; null when it says nothing. */
+/** Checks the options of mail; null if the configuration has none. */
 export function checkEmail(spot: Spot): EmailOptions | null {
   const { value } = spot;
   if (value === undefined || value === false) return null;
@@ -53,13 +53,13 @@ function checkTransport(spot: Spot): Pick<EmailOptions, 'transport'> {
   const { value: input } = spot;
   if (input === undefined) return {};
   if (typeof input === 'string' && isSmtpUrl(input)) return { transport: input };
-  // Options may hold other things than plain data, such as those of a socket.
+  // The options of nodemailer may hold more than plain data, for example a socket.
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return { transport: input };
   report(spot, `must ${smtpUrlMust}; or an object of nodemailer's options; got ${showKind(input)}`);
   return {};
 }
 
-/** A text here is probably an SMTP URL with its password. */
+/** Does not show a text: it is probably an SMTP URL with a password. */
 function showKind(input: unknown): string {
   return typeof input === 'string' ? 'a text of another form' : show(input);
 }

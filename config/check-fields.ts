@@ -21,7 +21,7 @@ import {
   report,
   rules,
   type Spot,
-  type Taken,
+  type TakenNames,
   take,
   warn,
 } from './problems.ts';
@@ -31,34 +31,34 @@ import { didYouMean, show, showAll } from './suggest.ts';
 const anyOption = [...new Set(['type', ...Object.values(fieldTypes).flatMap(({ options }) => options)])];
 
 const containsItself =
-  'is the list that it stands in, so it would have no end: write the inner fields out, as deep as they go, or point to documents ' +
-  'of the same collection by a relationship';
+  'contains itself, so it would have no end: write the inner fields out, as deep as they go, or refer to documents of the ' +
+  'same collection with a relationship';
 
-/** Where a list of fields stands. */
+/** The place of a list of fields. */
 export type Place = {
-  /** The slug of the collection; absent in a global. */
+  /** The slug of the collection; absent for a global. */
   collection?: string;
-  /** Directly in the document, where the server's own fields stand too. */
+  /** True if the fields are directly in the document, beside the fields that the server adds. */
   isTop: boolean;
-  /** Somewhere inside an array or blocks, where a value has no column. */
+  /** True inside an array or blocks, at any depth: a value there has no column. */
   isInList: boolean;
-  /** Inside a field that is not for every reader. */
+  /** True inside a field that has a `read` rule. */
   isHidden?: boolean;
-  /** Names that are refused here, in lower case since columns do not tell it apart, with the reason. */
+  /** Names that are refused here, with the reason. They are in lower case, because columns ignore case. */
   reserved: ReadonlyMap<string, string>;
 };
 
-/** The names of a list of fields, those inside its rows too, beside the place of the list. */
-type Level = { place: Place; siblings: Taken };
+/** The place of a list of fields, and the names in the list, including those inside its rows. */
+type Level = { place: Place; siblings: TakenNames };
 type Nested = { schema: Pick<FieldSchema, 'fields' | 'blocks'>; model: Pick<Field, 'fields' | 'blocks'> };
-type Checked = { schema: FieldSchema[]; fields: Field[] };
+type CheckedFields = { schema: FieldSchema[]; fields: Field[] };
 
-/** `and` and `or` are words of a where, at every depth. */
+/** `and` and `or` combine filters, at every depth. */
 const whereWords: [string, string][] = ['and', 'or'].map((word) => [word, 'is a word of filters']);
 
 /**
- * Names that openapi-typescript 7 fails on, all of Object.prototype: it looks fields up in a plain object. redocly and
- * spectral fail on the first.
+ * Members of Object.prototype that openapi-typescript 7 fails on, because it looks fields up in a plain object. redocly
+ * and spectral fail on the first one.
  */
 const breaking: ReadonlySet<string> = new Set([
   'hasOwnProperty',
@@ -68,11 +68,11 @@ const breaking: ReadonlySet<string> = new Set([
   'valueOf',
 ]);
 const breaks =
-  'is a name that every object of JavaScript has: openapi-typescript and other readers of the OpenAPI document fail on it';
+  'is a member of every JavaScript object: openapi-typescript and other readers of the OpenAPI document fail on it';
 
-/** Checks a list of fields; what is wrong with them is among the problems afterwards. */
-export function checkFields(spot: Spot, place: Place): Checked {
-  const siblings: Taken = new Map();
+/** Checks a list of fields, and reports each problem. */
+export function checkFields(spot: Spot, place: Place): CheckedFields {
+  const siblings: TakenNames = new Map();
   const reserved = new Map([...whereWords, ...place.reserved]);
   const checked = checkList(spot, { place: { ...place, reserved }, siblings });
   checkRenames(spot, checked.fields, siblings);
@@ -80,7 +80,7 @@ export function checkFields(spot: Spot, place: Place): Checked {
   return checked;
 }
 
-function checkList(spot: Spot, level: Level): Checked {
+function checkList(spot: Spot, level: Level): CheckedFields {
   const schema: FieldSchema[] = [];
   const fields: Field[] = [];
   if (!passes(spot, rules.list)) return { schema, fields };
@@ -127,7 +127,7 @@ function checkField(spot: Spot<Entry>, level: Level) {
   Object.assign(field, checkFieldHooks(at(spot, 'hooks')));
   checkReferences(spot, schema, place);
   checkSummary(spot, schema);
-  // The value's schema can only be made of a field that is right.
+  // The schema of values can only be made from a valid field.
   if (problems.length === problemsBefore) checkDefault(spot, field, schema);
   if (name === undefined) return undefined;
   return { schema: ordered({ ...schema, name }), fields: [field] };
@@ -135,8 +135,8 @@ function checkField(spot: Spot<Entry>, level: Level) {
 
 function warnOfGuesses(spot: Spot): void {
   const message =
-    'is unique and not for every reader, and a 409 tells callers who may write it which values there are; rules for create and ' +
-    'update say who may';
+    'is unique and has a read rule, but a 409 tells every caller who may write the field which values exist; add rules for ' +
+    'create and update';
   warn(spot, message);
 }
 
@@ -146,7 +146,7 @@ function checkType(spot: Spot): FieldType | undefined {
   if (known !== undefined) return known;
   const word = typeof type === 'string' ? otherWord('a type of field', type) : '';
   const got = type === undefined ? 'it is missing' : `got ${show(type)}${didYouMean(type, fieldTypeNames)}`;
-  // The word is told: the list would only hide it.
+  // If there is a hint, the message leaves the long list of types out, which would only hide the hint.
   const message = word
     ? `${show(type)} is not a type of field${word}`
     : `must be one of ${showAll(fieldTypeNames)}, ${got}`;
@@ -176,7 +176,10 @@ function nameProblem(name: string, { reserved }: Place): string | undefined {
   return reason && `${shown} is reserved: it ${reason}`;
 }
 
-/** Refuses what single options cannot tell: pairs that exclude each other, and options in the wrong place. */
+/**
+ * Reports problems that concern several options or the place: options that exclude each other, and options in the wrong
+ * place.
+ */
 function checkCombinations(spot: Spot, field: FieldSchema, place: Place): void {
   const { type, min, max, minLength, maxLength, hasMany } = field;
   const isReference = type === 'relationship' || type === 'upload';
@@ -213,7 +216,7 @@ function checkBlocks(spot: Spot, place: Place): Nested {
   if (!passes(spot, rules.list)) return { schema: {}, model: {} };
   if (spot.value.length === 0) report(spot, 'must not be empty');
 
-  const slugs: Taken = new Map();
+  const slugs: TakenNames = new Map();
   const inner: Place = { ...place, reserved: new Map([['blocktype', 'tells which block an item is']]) };
   for (const item of entriesOf(spot, 'slug')) {
     checkKeys(item, ['slug', 'label', 'fields'], 'a block');
@@ -237,8 +240,8 @@ export const slugRule: Rule<string> = {
   must: 'be a slug',
 };
 
-/** Checks a slug of a collection, a global or a block: the names of paths, streams and tables. */
-export function checkSlug(spot: Spot, taken: Taken): string | undefined {
+/** Checks a slug of a collection, a global or a block. Paths, streams and tables are named by slugs. */
+export function checkSlug(spot: Spot, taken: TakenNames): string | undefined {
   if (spot.value === undefined) report(spot, 'is missing');
   if (!passes(spot, rules.text)) return undefined;
   const { value: slug } = spot;
@@ -263,15 +266,15 @@ function checkReferences(spot: Spot, field: FieldSchema, place: Place): void {
   }
 }
 
-/** The field that a folded item of a list is called by stands in the item. */
+/** Checks `admin.summary`: the field that names a collapsed item must be a field of the item. */
 function checkSummary(spot: Spot, schema: FieldSchema): void {
-  // Of another type it is refused already.
+  // For other types, `summary` is refused already.
   if (!isNesting(schema)) return;
   const names = new Set(dataFields(fieldsInside(schema)).map(({ name }) => name));
   requireFieldAmong(at(at(spot, 'admin'), 'summary'), schema.admin?.summary, [...names]);
 }
 
-/** The field that a slug is made from stands beside it. */
+/** Checks `admin.from`: a slug can only be made from a field beside it. */
 function checkSources(spot: Spot, fields: readonly Field[]): void {
   for (const { name, admin } of fields) {
     const others = fields.map((field) => field.name).filter((other) => other !== name);
@@ -286,7 +289,10 @@ function findTarget(spot: Spot, slug: string | undefined): Entry | undefined {
   return target;
 }
 
-/** Looks at the other collection as it was written, since it may not have been checked yet. */
+/**
+ * Checks the field `on` of a join. It reads the other collection as it is written, because that may not have been
+ * checked yet.
+ */
 function checkJoin(spot: Spot, target: Entry, here: string): void {
   const { value: on } = spot;
   const pointers = topFields(own(target, 'fields')).filter((field) => {
@@ -307,8 +313,8 @@ function topFields(input: unknown): Entry[] {
     .flatMap((field) => (own(field, 'type') === 'row' ? topFields(own(field, 'fields')) : [field]));
 }
 
-function checkRenames(spot: Spot, fields: readonly Field[], siblings: Taken): void {
-  const taken: Taken = new Map();
+function checkRenames(spot: Spot, fields: readonly Field[], siblings: TakenNames): void {
+  const taken: TakenNames = new Map();
   for (const { name, renamedFrom } of fields) {
     if (renamedFrom === undefined) continue;
     const given = at(at(spot, name), 'renamedFrom');

@@ -28,17 +28,17 @@ const hookKeys: Record<Kind, readonly string[]> = {
   global: ['beforeChange', 'afterChange', 'beforeRead', 'afterRead'],
 };
 
-/** The access rules of a collection or global, and their author's words on them. */
+/** Checks the access rules of a collection or global, and their descriptions. */
 export function checkAccess(spot: Spot, kind: Kind): { access: Access; ruleWords: RuleWords } {
   return readRules<AccessRule>(spot, accessKeys[kind], `the access rules of a ${kind}`);
 }
 
-/** The hooks of a collection or global; a single one becomes a list. */
+/** Checks the hooks of a collection or global; a single hook becomes a list. */
 export function checkHooks(spot: Spot, kind: Kind): Hooks {
   return readHooks<Hook>(spot, hookKeys[kind], `the hooks of a ${kind}`);
 }
 
-/** The access rules of a field, as the part of the field that they are; nothing when there are none. */
+/** Checks the access rules of a field; returns the members that the field gets, an empty object without rules. */
 export function checkFieldAccess(spot: Spot): { access?: FieldAccess; ruleWords?: RuleWords } {
   const keys = ['read', 'create', 'update'];
   const { access, ruleWords } = readRules<FieldRule>(spot, keys, 'the access rules of a field');
@@ -48,31 +48,31 @@ export function checkFieldAccess(spot: Spot): { access?: FieldAccess; ruleWords?
   };
 }
 
-/** A rule with its author's words on it. */
-type WordedRule<F> = { rule: F | null; description: string | undefined };
+/** A rule with its description. */
+type RuleWithDescription<F> = { rule: F | null; description: string | undefined };
 
-/** The rule of access to the history; null without a rule. */
-export function checkAudit(spot: Spot): WordedRule<AuditRule> {
+/** Checks the rule of access to the history; `rule` is null if it is not set. */
+export function checkAudit(spot: Spot): RuleWithDescription<AuditRule> {
   return checkOneRule<AuditRule>(spot);
 }
 
-/** The rule that says who manages API keys; null without a rule. */
-export function checkKeyRule(spot: Spot): WordedRule<KeyRule> {
+/** Checks the rule that decides who manages API keys; `rule` is null if it is not set. */
+export function checkKeyRule(spot: Spot): RuleWithDescription<KeyRule> {
   return checkOneRule<KeyRule>(spot);
 }
 
-/** The rule that says who erases; null without a rule. */
-export function checkEraseRule(spot: Spot): WordedRule<EraseRule> {
+/** Checks the rule that decides who erases; `rule` is null if it is not set. */
+export function checkEraseRule(spot: Spot): RuleWithDescription<EraseRule> {
   return checkOneRule<EraseRule>(spot);
 }
 
-/** The hooks of a field, as the part of the field that they are; nothing when there are none. */
+/** Checks the hooks of a field; returns the member that the field gets, an empty object without hooks. */
 export function checkFieldHooks(spot: Spot): { hooks?: FieldHooks } {
   const hooks = readHooks<FieldHook>(spot, ['beforeChange', 'afterRead'], 'the hooks of a field');
   return Object.keys(hooks).length > 0 ? { hooks } : {};
 }
 
-/** The members of an object of these keys that are given. */
+/** The members that are set, of an object that may have these keys. */
 function givenIn(spot: Spot, keys: readonly string[], what: string): [key: string, given: Spot][] {
   if (!passes(spot, rules.entry)) return [];
   checkKeys(spot, keys, what);
@@ -97,12 +97,12 @@ function readRules<F extends AnyFunction>(
   return { access: Object.fromEntries(access), ruleWords: Object.fromEntries(words) };
 }
 
-function checkOneRule<F extends AnyFunction>(spot: Spot): WordedRule<F> {
+function checkOneRule<F extends AnyFunction>(spot: Spot): RuleWithDescription<F> {
   const { rule, description } = readRule<F>(spot);
   return { rule: rule ?? null, description };
 }
 
-/** A function, or one with its author's words. */
+/** Reads a function, or `{ rule, description }`. */
 function readRule<F extends AnyFunction>(spot: Spot): { rule?: F; description?: string } {
   const { value } = spot;
   if (value === undefined) return {};

@@ -21,12 +21,12 @@ import {
 import type { FieldSchema } from './schema.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
-/** A field without what is read elsewhere: its name and what is inside it. */
+/** A field without its name and its inner fields, which are read elsewhere. */
 type PlainField = Omit<FieldSchema, 'name' | 'fields' | 'blocks'>;
 
 const flags = ['required', 'unique', 'index', 'queryable', 'hasMany', 'integer'] as const;
 
-/** Options that are copied as they are when they pass. */
+/** Options that are copied unchanged if they are valid. */
 const plainRules: { [option in FieldOption]?: Rule } = {
   label: rules.text,
   relationTo: rules.text,
@@ -45,7 +45,7 @@ const plainRules: { [option in FieldOption]?: Rule } = {
   ...Object.fromEntries(flags.map((flag) => [flag, rules.boolean])),
 };
 
-/** The options that stand for themselves. Those that hold fields and functions are read by others. */
+/** Checks the options that are plain values. Options that hold fields or functions are read elsewhere. */
 export function readOptions(spot: Spot<Entry>, type: FieldType): PlainField {
   const kind = fieldTypes[type];
   const read: Record<string, unknown> = { type };
@@ -100,27 +100,29 @@ function checkChoices(spot: Spot) {
   return { options };
 }
 
-/** Of steps that a value may cost: beyond, they take a thread for seconds. */
+/** The number of steps that a value may cost; more keep a thread busy for seconds. */
 const maxSteps = 100_000_000;
-/** The bytes of a body, unless the configuration says another number. */
+/** The default limit of a body, in bytes. */
 const bodyLength = 1024 * 1024;
 
 const warnings = {
-  backtracks:
-    ', so it is matched by trying one way after the other, which may hold up a thread: bound the values by maxLength',
+  backtracks: ', so it is matched by backtracking, which may block a thread: limit the values with maxLength',
   ways: (ways: number) =>
-    `each character of a long value may cost ${ways} steps, so that one as long as a body may take a thread for seconds: ` +
-    'bound the values by maxLength',
+    `each character of a long value may cost ${ways} steps, so a value as long as a body may block a thread for seconds: ` +
+    'limit the values with maxLength',
   isExponential:
-    'some values take most engines exponential time, as in "(a+)+"; the service matches it in linear time, clients that ' +
-    'check by its OpenAPI document may not',
+    'some values take most engines exponential time, as with "(a+)+"; the service matches in linear time, but ' +
+    'clients that validate with its OpenAPI document may not',
 };
 
 const backtracking =
-  ', so it can be matched only by trying one way after the other, and one value may hold up a thread for seconds; write it in ' +
-  'another way, or allowBacktracking: true beside it, with a maxLength';
+  ', so it can be matched only by backtracking, and one value may block a thread for seconds; rewrite it, or set ' +
+  'allowBacktracking: true and a maxLength';
 
-/** A regular expression as the option takes it: it is matched with the flag "u" alone. */
+/**
+ * The source of a RegExp, as the option takes it, and the flags that are lost: patterns are matched with the flag "u"
+ * only.
+ */
 function sourceOf({ source, flags }: RegExp): string {
   const lost = flags.replaceAll(/[dguvy]/g, '');
   return `${show(source)}${lost === '' ? '' : `, which is matched without the ${lost.length > 1 ? 'flags' : 'flag'} ${show(lost)}`}`;
@@ -130,7 +132,7 @@ function checkPattern(field: Spot<Entry>) {
   const spot = at(field, 'pattern');
   const allowing = at(field, 'allowBacktracking');
   const isAllowed = passes(allowing, rules.boolean) && allowing.value;
-  if (spot.value === undefined && isAllowed) report(allowing, 'is about a pattern, and no pattern stands beside it');
+  if (spot.value === undefined && isAllowed) report(allowing, 'needs a pattern beside it');
   if (spot.value instanceof RegExp) {
     report(spot, `must be a text, got a RegExp; write its source, ${sourceOf(spot.value)}`);
     return {};
@@ -141,8 +143,7 @@ function checkPattern(field: Spot<Entry>) {
   const { value: pattern } = spot;
   try {
     const { backtracks, ways, isExponential } = readPattern(pattern);
-    if (backtracks === null && isAllowed)
-      warn(allowing, 'is not needed: the pattern is matched without trying one way after the other');
+    if (backtracks === null && isAllowed) warn(allowing, 'is not needed: the pattern is matched without backtracking');
     if (backtracks !== null && isAllowed) warn(spot, backtracks + warnings.backtracks);
     if (backtracks !== null && !isAllowed) report(spot, backtracks + backtracking);
     if (ways * longest > maxSteps) warn(spot, warnings.ways(ways));
@@ -154,7 +155,7 @@ function checkPattern(field: Spot<Entry>) {
   return { pattern };
 }
 
-/** The order of a field's keys, so that fields that mean the same give the same JSON. */
+/** The order of a field's keys, so that fields with the same meaning give the same JSON. */
 const order: readonly (keyof FieldSchema)[] = [
   'name',
   'type',
@@ -184,7 +185,7 @@ const order: readonly (keyof FieldSchema)[] = [
   'admin',
 ];
 
-/** A field as plain data, its keys in that order. */
+/** A field with its keys in that fixed order. */
 export function ordered(field: FieldSchema): FieldSchema {
   const result: Record<string, unknown> = {};
   for (const key of order) if (field[key] !== undefined) result[key] = field[key];

@@ -5,11 +5,11 @@ import { show } from './suggest.ts';
 import { fieldsOn } from './text-fields.ts';
 import { queryableFields } from './traits.ts';
 
-const write = 'queryable: true on it says that its stored value may be told';
+const write = 'set queryable: true on it if callers may learn its stored value';
 
 /**
- * Warns of options that lead through fields by which only trusted code may ask, since read hooks change what others see
- * of them.
+ * Warns of options that need fields by which only trusted code may query, because a read hook may change what other
+ * callers see of them.
  */
 export function warnOfHookedFields(spot: Spot, collections: readonly Collection[]): void {
   const queryable = new Map(collections.map((collection) => [collection.slug, queryableFields(collection)]));
@@ -20,7 +20,7 @@ export function warnOfHookedFields(spot: Spot, collections: readonly Collection[
       if (fieldsOn(own, path.split('.')).length > 0) continue;
       warn(
         at(admin, 'searchFields'),
-        `only keys of the environment find ${show(path)}, which a read hook may change: ${write}`,
+        `only API keys of the environment find ${show(path)}, which a read hook may change: ${write}`,
       );
     }
     const { defaultSort } = schema.admin ?? {};

@@ -7,7 +7,9 @@ const oneOrMore: Rule<string | unknown[]> = {
   must: 'be a mailto:, https: or tel: URI, or a list of these',
 };
 
-/** Checks where to report a vulnerability (RFC 9116, section 2.5.3), most preferred first; [] where it is left out. */
+/**
+ * Checks the contacts for reports of vulnerabilities (RFC 9116, section 2.5.3), most preferred first; [] without any.
+ */
 export function checkSecurityContact(spot: Spot): readonly string[] {
   if (!passes(spot, oneOrMore)) return [];
   if (typeof spot.value === 'string') {
@@ -24,7 +26,7 @@ export function checkSecurityContact(spot: Spot): readonly string[] {
   return contacts.filter(isContact);
 }
 
-/** True for a URI that can be a line of the file: no text may end that line. */
+/** True for a URI that fits on one line of the file: no character in it may end the line. */
 function isContact(value: unknown): value is string {
   if (typeof value !== 'string' || !isPlainText(value) || !URL.canParse(value)) return false;
   const { protocol, pathname, username, password } = new URL(value);
@@ -39,7 +41,7 @@ function problemOf(value: unknown): string {
   return `must be a mailto:, https: or tel: URI such as "mailto:security@example.org", got ${show(value)}${hint}`;
 }
 
-/** The URI that is probably meant by a text without a scheme, or with that of the open web. */
+/** The URI that is probably meant by a text without a scheme, or with the scheme `http:`. */
 function uriIn(text: string): string | undefined {
   const meant = [
     ...(isOneAddress(text) ? [`mailto:${text}`] : []),

@@ -7,16 +7,16 @@ import { type Fields, fileFields, fileSchemas } from './uploads.ts';
 const uploadKeys = ['maxFileSize', 'mimeTypes'] as const;
 const defaultMaxFileSize = 7_000_000;
 
-/** A type, where `*` stands for all that may come behind the slash. */
+/** A media type; after the slash, `*` stands for any subtype. */
 const mimePattern = /^[a-z\d][a-z\d!#$&^_.+-]*\/(\*|[a-z\d][a-z\d!#$&^_.+-]*)$/i;
 
 /**
- * Names that an upload collection has already: those of the fields that tell of the file, and of the part it is sent
- * as.
+ * Names that are taken in an upload collection: the fields that describe the file, and the part of the body that
+ * carries it.
  */
 export const namesInUploads: readonly string[] = ['file', ...fileSchemas.map(({ name }) => name)];
 
-/** The options of an upload collection; null where the documents are not files. */
+/** Checks the options of an upload collection; null if the documents are not files. */
 export function checkUpload(input: Spot): UploadOptions | null {
   const spot = readSwitch(input, uploadKeys, 'upload');
   if (!spot) return null;
@@ -37,12 +37,12 @@ function checkMimeTypes(spot: Spot): string[] | null {
   return types;
 }
 
-/** The options as plain data. */
+/** The options as the schema records them. */
 export function schemaOf({ maxFileSize, mimeTypes }: UploadOptions): NonNullable<CollectionSchema['upload']> {
   return { maxFileSize, ...(mimeTypes ? { mimeTypes: [...mimeTypes] } : {}) };
 }
 
-/** The fields of an upload collection: those that tell of the file, then its own. */
+/** The fields of an upload collection: those that describe the file, then the declared ones. */
 export function withFile(spot: Spot, { schema, fields }: Fields): Fields {
   const taken = new Set<string>(fileSchemas.map(({ name }) => name.toLowerCase()));
   for (const { name, renamedFrom } of fields) {

@@ -11,27 +11,30 @@ import {
   report,
   rules,
   type Spot,
-  type Taken,
+  type TakenNames,
   take,
 } from './problems.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
-/** The events that a webhook may be told of. */
+/** The events that a webhook can receive. */
 export const webhookEvents = ['created', 'updated', 'deleted', 'restored'] as const satisfies readonly WebhookEvent[];
 
 const webhookKeys = ['name', 'url', 'secret', 'collections', 'globals', 'events', 'where', 'allowPrivate'];
 
-/** The slugs of what is configured. */
-type Known = { collections: readonly string[]; globals: readonly string[] };
+/** The slugs of the configured collections and globals. */
+type ConfiguredSlugs = { collections: readonly string[]; globals: readonly string[] };
 
-/** Checks the webhooks. No message shows a URL or a secret. Conditions are read elsewhere, for they name fields. */
-export function checkWebhooks(spot: Spot, known: Known): Webhook[] {
-  const names: Taken = new Map();
+/**
+ * Checks the webhooks. No message shows a URL or a secret. Conditions name fields, so they are checked elsewhere,
+ * against the schema.
+ */
+export function checkWebhooks(spot: Spot, known: ConfiguredSlugs): Webhook[] {
+  const names: TakenNames = new Map();
   if (!passes(spot, rules.list)) return [];
   return [...entriesOf(spot, 'name')].map((entry) => checkWebhook(entry, names, known));
 }
 
-function checkWebhook(spot: Spot<Entry>, names: Taken, known: Known): Webhook {
+function checkWebhook(spot: Spot<Entry>, names: TakenNames, known: ConfiguredSlugs): Webhook {
   checkKeys(spot, webhookKeys, 'a webhook');
   for (const key of ['name', 'url', 'secret'])
     if (own(spot.value, key) === undefined) report(at(spot, key), 'is missing');
@@ -52,7 +55,7 @@ function checkWebhook(spot: Spot<Entry>, names: Taken, known: Known): Webhook {
   };
 }
 
-/** The name stands in paths and in the header `webhook-id`, whose parts are separated by dots. */
+/** The name is part of paths and of the header `webhook-id`, whose parts are separated by dots. */
 const webhookName: Rule<string> = {
   passes: (value): value is string => typeof value === 'string' && /^[A-Za-z\d][\w-]{0,63}$/.test(value),
   must: 'be 1 to 64 letters, digits, "_" and "-", and begin with a letter or a digit',
@@ -60,7 +63,7 @@ const webhookName: Rule<string> = {
 
 const webhookUrl: Rule<string> = {
   passes: (value): value is string => typeof value === 'string' && isWebhookUrl(value),
-  must: 'be an http or https URL without a name, a password and a fragment',
+  must: 'be an http or https URL without a user name, password or fragment',
 };
 
 function isWebhookUrl(text: string): boolean {
@@ -69,7 +72,7 @@ function isWebhookUrl(text: string): boolean {
   return ['http:', 'https:'].includes(protocol) && username === '' && password === '' && hash === '';
 }
 
-/** Standard Webhooks asks for 24 to 64 bytes. */
+/** Standard Webhooks requires 24 to 64 bytes. */
 const webhookSecret: Rule<string> = {
   passes: (value): value is string => {
     const [, encoded] = /^whsec_([A-Za-z\d+/]+={0,2})$/.exec(typeof value === 'string' ? value : '') ?? [];
@@ -80,7 +83,7 @@ const webhookSecret: Rule<string> = {
   must: 'be "whsec_" and 24 to 64 random bytes in base64, as openssl rand -base64 32 makes them',
 };
 
-/** A text that no message shows. */
+/** The value of an option that no message shows. */
 function hidden(spot: Spot, rule: Rule<string>): string {
   if (spot.value === undefined) return '';
   if (rule.passes(spot.value)) return spot.value;
@@ -92,7 +95,7 @@ function checkSlugs(spot: Spot, slugs: readonly string[], what: string): readonl
   return spot.value === '*' ? '*' : (checkWords(spot, slugs, what, " or '*'") ?? []);
 }
 
-/** A list of some words; null where it is left out. */
+/** Checks a list of some of these words; null if it is left out. */
 function checkWords<W extends string>(spot: Spot, words: readonly W[], what: string, orElse = ''): W[] | null {
   if (!passes(spot, { ...rules.list, must: `be a list${orElse}` })) return null;
   if (spot.value.length === 0) report(spot, 'must not be empty: leave it out');

@@ -28,7 +28,7 @@ import {
   report,
   rules,
   type Spot,
-  type Taken,
+  type TakenNames,
   take,
   warn,
   wholeNumber,
@@ -40,7 +40,7 @@ import { show } from './suggest.ts';
 
 export type { Problem } from './problems.ts';
 
-/** A configuration that cannot be used. The message lists every problem, one a line. */
+/** The configuration is invalid. The message lists every problem, one per line. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
   readonly problems: readonly Problem[];
@@ -99,11 +99,11 @@ const defaultBodyBytes = 1_048_576;
 const defaultBulkBodyBytes = 8 * 1_048_576;
 const defaultRateLimit: RateLimit = { address: 300, email: 60 };
 const defaultBcryptCost = 12;
-/** Below it, what is stolen is guessed too fast. */
+/** Below this cost, passwords can be guessed too fast from stolen hashes. */
 const soundBcryptCost = 10;
 
 /**
- * Checks a whole configuration and gives the model of it. Two configurations that mean the same give schemas of the
+ * Checks a whole configuration and returns its model. Two configurations with the same meaning give schemas with the
  * same JSON.
  *
  * @throws ConfigError naming every problem, not only the first.
@@ -155,13 +155,13 @@ function slugsOf(entries: readonly { slug: string }[]): string[] {
 }
 
 function showOther(input: unknown): string {
-  if (typeof input === 'function') return 'a function: export what it gives, export default defineConfig({ … })';
-  if (input instanceof Promise) return 'a promise: write "await" before what gives it';
+  if (typeof input === 'function') return 'a function: export its result, export default defineConfig({ … })';
+  if (input instanceof Promise) return 'a promise: write "await" before the call';
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return show(input);
   return 'an instance of a class: write a plain object';
 }
 
-/** The collections as they are written, so that a relationship may point to one that comes later. */
+/** The collections as they are written, so that a relationship may point to a collection that comes later. */
 function collectionsBySlug(input: unknown): Map<string, Entry> {
   const result = new Map<string, Entry>();
   if (!Array.isArray(input)) return result;
@@ -172,11 +172,11 @@ function collectionsBySlug(input: unknown): Map<string, Entry> {
   return result;
 }
 
-/** A collection or global before it is checked; the slug is empty where it has none. */
-type Written = { entry: Spot<Entry>; slug: string };
+/** A collection or global before it is checked; the slug is empty if there is no valid one. */
+type RawEntry = { entry: Spot<Entry>; slug: string };
 
-function* checkEntries(spot: Spot, kind: Kind): Generator<Written, undefined> {
-  const slugs: Taken = new Map();
+function* checkEntries(spot: Spot, kind: Kind): Generator<RawEntry, undefined> {
+  const slugs: TakenNames = new Map();
   if (!passes(spot, rules.list)) return undefined;
   for (const entry of entriesOf(spot, 'slug')) {
     checkKeys(entry, entryKeys[kind], `a ${kind}`);
@@ -189,10 +189,10 @@ function* checkEntries(spot: Spot, kind: Kind): Generator<Written, undefined> {
   return undefined;
 }
 
-/** A slug names the documents of one collection at a time. */
+/** Checks `renamedFrom`: at any time a slug names the documents of only one collection. */
 function checkRenames(spot: Spot, collections: readonly Collection[]): void {
   const slugs = new Set(collections.map(({ slug }) => slug.toLowerCase()));
-  const taken: Taken = new Map();
+  const taken: TakenNames = new Map();
   for (const { slug, schema } of collections) {
     const { renamedFrom } = schema;
     if (renamedFrom === undefined) continue;
@@ -202,7 +202,10 @@ function checkRenames(spot: Spot, collections: readonly Collection[]): void {
   }
 }
 
-/** Of a collection that has problems of its own, not every field is known. */
+/**
+ * Checks the sorts that were gathered. If a collection has problems itself, not every one of its fields is known, and
+ * sorts by them are skipped.
+ */
 function checkSorts(checking: Checking, collections: readonly Collection[]): void {
   const written = [...checking.problems];
   for (const { spot, collection, sort } of checking.sorts) {
@@ -213,7 +216,7 @@ function checkSorts(checking: Checking, collections: readonly Collection[]): voi
   }
 }
 
-function checkCollection({ entry: spot, slug }: Written): Collection {
+function checkCollection({ entry: spot, slug }: RawEntry): Collection {
   const isAuth = isAskedFor(spot.value, 'auth');
   const reserved = new Map(serverFields);
   const isUpload = isAskedFor(spot.value, 'upload');
@@ -261,7 +264,7 @@ function checkCollection({ entry: spot, slug }: Written): Collection {
 
 const publicOnly: Rule<'public'> = { passes: (value) => value === 'public', must: "be 'public', or left out" };
 
-function checkGlobal({ entry: spot, slug }: Written): Global {
+function checkGlobal({ entry: spot, slug }: RawEntry): Global {
   const place: Place = { isTop: true, isInList: false, reserved: serverFields };
   const { schema, fields } = checkFields(at(spot, 'fields'), place);
   checkConditions(spot.checking, spot.path, schema);

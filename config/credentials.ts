@@ -8,10 +8,10 @@ import type { JsonObject } from './schema.ts';
 
 const maxLookedFor = 1000;
 
-/** Without a least length joi refuses the empty text. */
+/** Without a minimum length joi refuses the empty text. */
 const anyText = Joi.string().min(0);
 
-/** The e-mail of an account that there may be; of whatever form, it finds an account or none. */
+/** An e-mail to look an account up by. Its form is not checked: a text of any form finds an account or finds none. */
 const soughtEmail = anyText
   .custom((value: string, helpers) =>
     value.length > maxLookedFor
@@ -28,8 +28,8 @@ const token = secret((text) =>
 
 const account = { collection: anyText.required(), email: anyText.required() };
 
-type Addressed = { email: string };
-type Login = Addressed & { password: string };
+type EmailBody = { email: string };
+type Login = EmailBody & { password: string };
 type WithToken = { token: string; password: string };
 
 const bodies = {
@@ -43,28 +43,29 @@ const bodies = {
 };
 
 /**
- * Reads the body of a login. The e-mail is in its one form; a password that cannot have been chosen is '', which is as
- * wrong, and neither long nor cut by bcrypt to one that is right.
+ * Reads the body of a login. The e-mail is normalised. A password that could never have been set becomes '', which is
+ * just as wrong: a long password would cost time, and bcrypt might cut it to the right one.
  *
- * @throws InvalidBody with every wrong member. So do all that follow.
+ * @throws InvalidBody with every wrong member, as do all functions below.
  */
 export function readLogin(body: unknown): Login {
   const { email, password } = bodies.login(body);
   return { email, password: passwordProblem(password) === undefined ? password : '' };
 }
 
-/** Reads the body of a forgotten password. Any text is taken for an e-mail: there is an account of it or not. */
-export const readForgotten = compileMembers<Addressed>({ email: soughtEmail });
+/** Reads the body of a request for a reset. Any text is accepted as an e-mail: either an account has it or not. */
+export const readForgotten = compileMembers<EmailBody>({ email: soughtEmail });
 
-/** Reads the body of an invitation: an e-mail that an account may have, in its one form. */
-export const readInvite = compileMembers<Addressed>({ email: newEmail });
+/** Reads the body of an invitation: a valid e-mail, normalised. */
+export const readInvite = compileMembers<EmailBody>({ email: newEmail });
 
-/** Reads the body of a reset: a token of any form, and a password that may be chosen. */
+/** Reads the body of a reset: a token of any form, and a valid new password. */
 export const readReset = compileMembers<WithToken>({ token, password: newPassword().required() });
 
 /**
- * Splits the body of a new user who was invited. `values` go through the validator of the collection, with the e-mail
- * of the invitation added. They hold the password too, so that its form is judged, and told, together with the fields.
+ * Splits the body by which an invited user accepts. `values` go through the validator of the collection, with the
+ * e-mail of the invitation added. They include the password, so that problems of the password are reported together
+ * with those of the fields.
  */
 export function readAccept(body: unknown): WithToken & { values: JsonObject } {
   const { token, password } = bodies.accept(body);
@@ -73,8 +74,8 @@ export function readAccept(body: unknown): WithToken & { values: JsonObject } {
 }
 
 /**
- * Splits the body of the first user. `values`, e-mail and password among them, go through the validator of the
- * collection, which judges both. `email` is the same in its one form, whatever that is worth.
+ * Splits the body of the first user. `values`, which include e-mail and password, go through the validator of the
+ * collection, which checks both. `email` is the normalised e-mail, not checked.
  */
 export function readFirstUser(body: unknown): Login & { setupToken: string; values: JsonObject } {
   const { setupToken, email, password } = bodies.firstUser(body);
@@ -82,23 +83,23 @@ export function readFirstUser(body: unknown): Login & { setupToken: string; valu
   return { setupToken, email, password, values };
 }
 
-/** An account as the operator names it. */
-type NamedAccount = { collection: string; email: string };
+/** The name of an account in commands of the operator. */
+type AccountName = { collection: string; email: string };
 
-/** Reads the new password that the operator gives an account. */
-export const readNewPassword = compileMembers<NamedAccount & { password: string }>({
+/** Reads the new password that the operator sets for an account. */
+export const readNewPassword = compileMembers<AccountName & { password: string }>({
   ...account,
   password: newPassword().required(),
 });
 
-/** Reads which accounts the operator wants to see: those of a collection, the next ones after an id. */
+/** Reads which page of accounts the operator lists: accounts of a collection, beginning after an id. */
 export const readUsersAsked = compileMembers<{ collection: string; after?: string }>({
   collection: anyText.required(),
   after: anyText,
 });
 
-/** Reads what the operator wants to be unlocked. */
-export const readUnlock = compileMembers<NamedAccount>(account);
+/** Reads the account that the operator unlocks. */
+export const readUnlock = compileMembers<AccountName>(account);
 
-/** Reads whose sessions the operator ends: that one, or all when there is no `sid`. */
-export const readRevocation = compileMembers<NamedAccount & { sid?: string }>({ ...account, sid: anyText });
+/** Reads the account whose session `sid` the operator ends; without `sid`, all sessions of the account. */
+export const readRevocation = compileMembers<AccountName & { sid?: string }>({ ...account, sid: anyText });

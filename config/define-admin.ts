@@ -9,68 +9,80 @@ export type ConstantJson =
   | readonly ConstantJson[]
   | { readonly [key: string]: ConstantJson };
 
-/** Hints to the admin UI about a field; the service itself does nothing with it. */
+/** Hints to the admin application about a field. The service itself ignores them. */
 export type AdminConfig = {
+  /** A text that the form shows beside the field. */
   description?: string;
+  /** Leaves the field out of the form. */
   hidden?: boolean;
+  /** Shows the field in the form, but does not let users change it there. */
   readOnly?: boolean;
+  /** The text that an empty input shows. */
   placeholder?: string;
-  /** A where object: the field is shown while the document matches it. */
+  /** A `where` object: the form shows the field while the document matches it. */
   condition?: { readonly [key: string]: ConstantJson };
-  /** The column of the form that it stands in; default `main`. */
+  /** The column of the form in which the field is shown; default `main`. */
   position?: 'main' | 'side';
-  /** The part of its column that it takes; default `full`. */
+  /** The width of the field, as a part of its column; default `full`. */
   width?: 'quarter' | 'third' | 'half' | 'two-thirds' | 'three-quarters' | 'full';
-  /** The name of the tab that it stands in. */
+  /** The name of the tab in which the field is shown. */
   tab?: string;
-  /** Lines of text that a `textarea`, `richText` or `json` shows. */
+  /** The height of a `textarea`, `richText` or `json`, in lines of text, 1 to 100. */
   rows?: number;
-  /** The step of a `number`. */
+  /** The step by which the form changes a `number`. */
   step?: number;
-  /** The language of a `textarea` or `json` that holds code, for example `html`. */
+  /** The language of the code in a `textarea` or `json`, for example `html`. */
   language?: string;
-  /** Of a `text`: `color`, or `slug`, which is made of the field `from` beside it. */
+  /** For a `text`: shows it as a colour, or as a slug that is made from the field `from`. */
   displayAs?: 'color' | 'slug';
+  /** For a `text` with `displayAs: 'slug'`: the field beside it from which the slug is made. */
   from?: string;
-  /** Of `array` and `blocks`: the field that a folded item is called by. */
+  /** For `array` and `blocks`: the field whose value names a collapsed item. */
   summary?: string;
 };
 
-/** Hints to the admin UI about a global; the service itself does nothing with them. */
+/** Hints to the admin application about a global. The service itself ignores them. */
 export type GlobalAdminConfig = {
-  /** The heading under which it stands in the navigation. */
+  /** The heading in the navigation under which the entry is listed. */
   group?: string;
+  /** A text that the admin application shows about the collection or global. */
   description?: string;
-  /** Leaves it out of the navigation; its routes stay. */
+  /** Leaves the entry out of the navigation; its routes stay. */
   hidden?: boolean;
-  /** The page that shows a draft: a URL with `{token}`, which stands for a preview token. */
+  /** The URL of the page that shows a preview. `{token}` in it is replaced by a preview token. */
   preview?: string;
 };
 
-/** Hints to the admin UI about a collection; of these the service itself uses `useAsTitle` and `searchFields`. */
+/** Hints to the admin application about a collection. The service itself uses only `useAsTitle` and `searchFields`. */
 export type CollectionAdminConfig = GlobalAdminConfig & {
-  /** The field that names a document; default: the first `text` field, then the name of the file, then the id. */
+  /**
+   * The field whose value names a document; default: the first `text` field, then the name of the file, then the id.
+   */
   useAsTitle?: string;
-  /** The fields that `q` and `/api/search` look into, kept in an index; default: all plain texts, without an index. */
+  /** The fields that `q` and `/api/search` search, with an index; default: all plain text fields, without an index. */
   searchFields?: readonly string[];
+  /** The name of the icon in the navigation. */
   icon?: string;
-  /** Documents on a page, 1 to 100. */
+  /** The number of documents on a page of the list, 1 to 100. */
   pageSize?: number;
-  /** As `sort` of a request: `-publishedAt,title`. */
+  /** The order of the list, in the syntax of the query parameter `sort`: `-publishedAt,title`. */
   defaultSort?: string;
-  /** The fields that a list shows, by dotted path through objects. */
+  /** The fields that the list shows; a dotted path leads into objects. */
   defaultColumns?: readonly string[];
 };
 
-/** The admin UI as a whole. */
+/** The options of the admin application as a whole. */
 export type WholeAdminConfig = {
-  /** Default `Annals`. */
+  /** The title; default `Annals`. */
   title?: string;
-  /** The address of a picture. */
+  /** The logo: an `http:` or `https:` URL, or a path that begins with `/`. */
   logo?: string;
-  /** The auth collection of its users; default `__admins`, else the first one. */
+  /**
+   * The admin collection: its users log in to the admin application, and may do everything unless a rule says
+   * otherwise. Default `__admins`, or the first auth collection if there is no `__admins`.
+   */
   user?: string;
 };
 
-/** The features of the editor of rich text; without it, all. */
+/** The features of the rich text editor; default: all of them. */
 export type RichTextConfig = { features: readonly RichTextFeature[] };

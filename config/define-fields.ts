@@ -1,116 +1,150 @@
 import type { AdminConfig, ConstantJson, RichTextConfig } from './define-admin.ts';
 import type { FieldHook, FieldRule } from './model.ts';
 
-/** A rule, alone or with its author's words, which the log records beside its fingerprint. */
+/** A rule, or a rule with a description. The log records the description beside the rule's fingerprint. */
 export type RuleConfig<Rule> = Rule | { rule: Rule; description: string };
 
-/** One hook or several; several run in order, each on what the one before returned. */
+/** One hook or several. Several hooks run in order, each on the result of the one before. */
 export type OneOrMore<T> = T | readonly T[];
 
-type Named = {
-  /** Letters, digits and `_`, at most 64; not `id`, `createdAt`, `updatedAt`, `and`, `or`. */
+type FieldBase = {
+  /**
+   * Letters, digits and `_`, at most 64 characters, not beginning with a digit or `__`. `and` and `or` are reserved,
+   * and at the top level `id`, `createdAt` and `updatedAt`.
+   */
   name: string;
+  /** The name of the field for people. */
   label?: string;
+  /**
+   * The rules that decide who may read and write the field; default: every caller who may read or write the document.
+   */
   access?: { read?: RuleConfig<FieldRule>; create?: RuleConfig<FieldRule>; update?: RuleConfig<FieldRule> };
+  /** Functions that change the value before a write or after a read. */
   hooks?: { beforeChange?: OneOrMore<FieldHook>; afterRead?: OneOrMore<FieldHook> };
+  /** Hints to the admin application. */
   admin?: AdminConfig;
 };
 
-type Stored<Value> = Named & {
-  /** Refuses null, a missing value on create, '' for texts and [] for lists. */
+type ValueField<Value> = FieldBase & {
+  /** Refuses null and, on create, a missing value; for texts also '', for lists also []. */
   required?: boolean;
-  /** Used where a value is missing, not where it is null. A function is called each time. */
+  /** The value to use if none is sent; null does not count as missing. A function is called each time. */
   defaultValue?: Value | (() => Value);
-  /** The name under which the values were stored before. */
+  /** The previous name of the field, under which older values are stored. */
   renamedFrom?: string;
-  /** Lets callers filter, sort and search by the stored value, although a read hook shows them another. */
+  /** Lets callers filter, sort and search by the stored value, although a read hook shows them another value. */
   queryable?: boolean;
 };
 
-type Keyed = { unique?: boolean; index?: boolean };
+type IndexOptions = {
+  /** Refuses a value that another document of the collection has. A unique field also has an index. */
+  unique?: boolean;
+  /** Adds an index for filters and sorts by the field. Each index makes writes a little slower. */
+  index?: boolean;
+};
 
-/** For texts: characters. For lists: items; an empty list that is not required passes. */
-type Lengths = { minLength?: number; maxLength?: number };
+/**
+ * Bounds of the length, in characters for texts and in items for lists. A list that is not required may always be
+ * empty.
+ */
+type LengthOptions = { minLength?: number; maxLength?: number };
 
-/** An option of a select: what is stored, with a label where that is another. */
+/** An option of a select: the stored value, or the value with a label for people. */
 export type OptionConfig = string | { label?: string; value: string };
 
-/** A text. `email` and `url` are held to their form. */
-export type TextConfig = Stored<string> &
-  Keyed &
-  Lengths & {
+/** A text. The service checks the form of an `email` and a `url`. */
+export type TextConfig = ValueField<string> &
+  IndexOptions &
+  LengthOptions & {
     type: 'text' | 'textarea' | 'email' | 'url';
     /** The source of a regular expression (flag `u`) that must match the whole value. */
     pattern?: string;
     /**
-     * Lets the pattern be one that is matched by trying one way after the other, as with a backreference: a value may
-     * take very long.
+     * Allows a pattern that can only be matched by backtracking, for example one with a backreference. A single value
+     * may then take very long; set `maxLength` too.
      */
     allowBacktracking?: boolean;
   };
 
 /** A number. */
-export type NumberConfig = Stored<number> & Keyed & { type: 'number'; min?: number; max?: number; integer?: boolean };
+export type NumberConfig = ValueField<number> &
+  IndexOptions & {
+    type: 'number';
+    /** The smallest value. */
+    min?: number;
+    /** The greatest value. */
+    max?: number;
+    /** Refuses a number that is not whole. */
+    integer?: boolean;
+  };
 
-/** True or false. */
-export type BooleanConfig = Stored<boolean> & { type: 'boolean'; index?: boolean };
+/** `true` or `false`. */
+export type BooleanConfig = ValueField<boolean> & { type: 'boolean'; index?: boolean };
 
 /** `date` as `2026-11-22`, `datetime` in ISO 8601 with a zone, `time` as `09:30`. */
-export type DateConfig = Stored<string> & Keyed & { type: 'date' | 'datetime' | 'time' };
+export type DateConfig = ValueField<string> & IndexOptions & { type: 'date' | 'datetime' | 'time' };
 
-/** One of the options. */
-export type SelectConfig = Stored<string> & Keyed & { type: 'select' | 'radio'; options: readonly OptionConfig[] };
+/** One of the given options. */
+export type SelectConfig = ValueField<string> &
+  IndexOptions & { type: 'select' | 'radio'; options: readonly OptionConfig[] };
 
-/** A list of options, each once. */
-export type MultiSelectConfig = Stored<readonly string[]> &
-  Lengths & { type: 'multiSelect'; options: readonly OptionConfig[] };
+/** A list of the given options, each at most once. */
+export type MultiSelectConfig = ValueField<readonly string[]> &
+  LengthOptions & { type: 'multiSelect'; options: readonly OptionConfig[] };
 
-/** The id of a document of another collection, or a list of them; `upload` points to a collection of files. */
-export type RelationshipConfig = Stored<string | readonly string[]> &
-  Keyed &
-  Lengths & {
+/** The id of a document, or with `hasMany` a list of ids. `upload` points to an upload collection. */
+export type RelationshipConfig = ValueField<string | readonly string[]> &
+  IndexOptions &
+  LengthOptions & {
     type: 'relationship' | 'upload';
-    /** The slug of the collection that it points to. */
+    /** The slug of the collection to which the field points. */
     relationTo: string;
+    /** Makes the value a list of ids. */
     hasMany?: boolean;
   };
 
-/** Any JSON; `richText` is the JSON of an editor. */
+/** Any JSON value. `richText` is the JSON of a rich text editor. */
 export type JsonConfig =
-  | (Stored<ConstantJson> & { type: 'json' })
-  | (Stored<ConstantJson> & { type: 'richText'; richText?: RichTextConfig });
+  | (ValueField<ConstantJson> & { type: 'json' })
+  | (ValueField<ConstantJson> & { type: 'richText'; richText?: RichTextConfig });
 
-/** Fields under one name. */
-export type ObjectConfig = Stored<{ readonly [key: string]: ConstantJson }> & {
+/** An object with fields of its own. */
+export type ObjectConfig = ValueField<{ readonly [key: string]: ConstantJson }> & {
   type: 'object';
   fields: readonly FieldConfig[];
 };
 
 /** A list of objects with the same fields. */
-export type ArrayConfig = Stored<readonly ConstantJson[]> & Lengths & { type: 'array'; fields: readonly FieldConfig[] };
+export type ArrayConfig = ValueField<readonly ConstantJson[]> &
+  LengthOptions & { type: 'array'; fields: readonly FieldConfig[] };
 
-/** One type of the blocks of a list; each block says it in `blockType`. */
+/** A type of block. Each block of a list names its type, the `slug`, in `blockType`. */
 export type BlockConfig = { slug: string; label?: string; fields: readonly FieldConfig[] };
 
-/** A list of objects of several types. */
-export type BlocksConfig = Stored<readonly ConstantJson[]> &
-  Lengths & { type: 'blocks'; blocks: readonly BlockConfig[] };
+/** A list of blocks: objects of several types. */
+export type BlocksConfig = ValueField<readonly ConstantJson[]> &
+  LengthOptions & { type: 'blocks'; blocks: readonly BlockConfig[] };
 
-/** Read-only: the documents of `collection` whose field `on` points here. */
-export type JoinConfig = Named & {
+/** A read-only list of the documents of `collection` whose field `on` points to this document. */
+export type JoinConfig = FieldBase & {
   type: 'join';
+  /** The slug of the collection whose documents are listed. */
   collection: string;
+  /** The relationship in `collection` that points to this collection. */
   on: string;
-  /** How many of them stand in a document, the first by `sort`; default: all. */
+  /** The maximum number of documents in the list, the first in the order of `sort`; default: all. */
   limit?: number;
-  /** Fields of `collection`, separated by commas, `-` in front for descending; default: the order of their creation. */
+  /**
+   * Fields of `collection`, separated by commas, with `-` in front for descending order; default: the order of
+   * creation.
+   */
   sort?: string;
 };
 
-/** Layout only: its fields stand where the row stands. */
+/** Arranges its fields side by side in a form. The row has no value: its fields belong to the level of the row. */
 export type RowConfig = { type: 'row'; label?: string; fields: readonly FieldConfig[]; admin?: AdminConfig };
 
-/** One field, by its type. */
+/** A field. Its `type` decides which options it takes. */
 export type FieldConfig =
   | TextConfig
   | NumberConfig

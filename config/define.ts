@@ -15,214 +15,272 @@ import type {
 
 export type * from './define-fields.ts';
 
-/** The session cookie of an auth collection, `annals-<slug>`. */
+/** The options of the session cookie of an auth collection, `annals-<slug>`. */
 export type CookieConfig = {
-  /** Sent over HTTPS only; default: in production. */
+  /** Restricts the cookie to HTTPS; default: true in production, else false. */
   secure?: boolean;
-  /** When a browser sends it with what another site began; default `Lax`. `None` needs `secure`. */
+  /**
+   * Whether a browser sends the cookie with requests that another site started; default `Lax`. `None` needs `secure`.
+   */
   sameSite?: 'Lax' | 'Strict' | 'None' | 'lax' | 'strict' | 'none';
-  /** The domain whose subdomains share it, for example `example.org`; default: only the host that set it. */
+  /**
+   * The domain whose subdomains share the cookie, for example `example.org`; default: only the host that set the
+   * cookie.
+   */
   domain?: string;
 };
 
-/** The options of an auth collection; `auth: true` is all of their defaults. */
+/** The options of an auth collection. `auth: true` uses the defaults. */
 export type AuthConfig = {
-  /** Seconds that a token lives; default 7200. */
+  /** The lifetime of a token, in seconds; default 7200. */
   tokenExpiration?: number;
-  /** Failed logins in a row before the account is locked; default 5. */
+  /** The number of failed logins in a row after which the account is locked; default 5. */
   maxLoginAttempts?: number;
-  /** Seconds that a lock lasts; default 600. */
+  /** The duration of a lock, in seconds; default 600. */
   lockTime?: number;
-  /** Lets an API key alone call the routes of this collection; default false. */
+  /** Opens the routes of this collection to callers that send only an API key; default false. */
   useAPIKey?: boolean;
-  /** How deep relationships are populated in `/me` and in the user of access rules and hooks, 0 to 10; default 0. */
+  /**
+   * The depth to which relationships are populated in `/me` and in the `user` of access rules and hooks, 0 to 10;
+   * default 0.
+   */
   depth?: number;
-  /** `false` sets and reads no cookie. */
+  /** The options of the session cookie. With `false`, the service neither sets nor reads a cookie. */
   cookies?: false | CookieConfig;
 };
 
-/** The options of an upload collection; `upload: true` is all of their defaults. */
+/** The options of an upload collection. `upload: true` uses the defaults. */
 export type UploadConfig = {
-  /** Bytes that a file may have; default 7,000,000. */
+  /** The maximum size of a file, in bytes; default 7,000,000. */
   maxFileSize?: number;
-  /** The types that are taken, for example `['image/*', 'application/pdf']`; default: any. The bytes tell the type. */
+  /**
+   * The accepted media types, for example `['image/*', 'application/pdf']`; default: any. The service detects the type
+   * of a file from its bytes.
+   */
   mimeTypes?: readonly string[];
 };
 
 /**
- * Pages of your own that the mails of an auth collection link to. Each gets the parameter `token` where there is one.
+ * URLs of your own pages, to which the mails of an auth collection link. A link with a token has it in the query
+ * parameter `token`.
  */
-export type UrlsConfig = { acceptInvite?: string; resetPassword?: string; login?: string };
+export type UrlsConfig = {
+  /** The page on which an invited user chooses a password. */
+  acceptInvite?: string;
+  /** The page on which a user sets a new password. */
+  resetPassword?: string;
+  /** The page on which a user logs in. */
+  login?: string;
+};
 
-/** A collection as its author writes it. A missing access rule means any authenticated caller. */
+/** A collection, as you write it. An operation without an access rule is open to every authenticated caller. */
 export type CollectionConfig = {
+  /** The name of the collection in URLs: up to 64 letters, digits, `_` and `-`, not beginning with a digit or `-`. */
   slug: string;
-  /** The slug that it had before: its documents stay, with their ids and their history. */
+  /** The previous slug of the collection. Its documents stay, with their ids and their history. */
   renamedFrom?: string;
+  /** The names of the collection for people. */
   labels?: { singular: string; plural: string };
-  /** Its documents are accounts: they get the fields `email` and `password`, and routes to log in. Default false. */
+  /** Makes the documents accounts, with the fields `email` and `password`, and adds routes to log in; default false. */
   auth?: boolean | AuthConfig;
-  /** Its documents are files: they are sent as `multipart/form-data`. Default false. */
+  /** Makes the documents files, which are sent as `multipart/form-data`; default false. */
   upload?: boolean | UploadConfig;
-  /** `public`: who may read a document may also read it as it was, with `asOf`. Default: the audit rule decides. */
+  /**
+   * With `public`, every caller who may read a document may also read its past states, with `asOf`. Default: the audit
+   * rule decides.
+   */
   history?: 'public';
-  /** Refuses a write without an `X-Change-Reason`; default false. */
+  /** Refuses a write without the header `X-Change-Reason`; default false. */
   requireReason?: boolean;
   /**
-   * Lets callers filter, sort and search by its stored values, although a read hook of the collection may show others;
-   * default false.
+   * Lets callers filter, sort and search by stored values, although a read hook of the collection may show them other
+   * values; default false.
    */
   queryable?: boolean;
-  /** Only on an auth collection. */
+  /** Only for an auth collection. */
   urls?: UrlsConfig;
+  /** Hints to the admin application. */
   admin?: CollectionAdminConfig;
+  /** The fields of a document. */
   fields: readonly FieldConfig[];
+  /** The rules that decide who may do what. */
   access?: { [operation in Operation]?: RuleConfig<AccessRule> };
+  /** Functions that run before and after changes, reads and deletions. */
   hooks?: { [when in keyof Hooks]?: OneOrMore<Hook> };
 };
 
-/** A global as its author writes it: one document, read and updated. */
+/** A global, as you write it: a single document, which callers read and update. */
 export type GlobalConfig = {
+  /** The name of the global in URLs, as for a collection. */
   slug: string;
+  /** The name of the global for people. */
   label?: string;
+  /** The fields of the global. */
   fields: readonly FieldConfig[];
+  /** The rules that decide who may read and update the global. */
   access?: { read?: RuleConfig<AccessRule>; update?: RuleConfig<AccessRule> };
+  /** Functions that run before and after changes and reads. */
   hooks?: { [when in Exclude<keyof Hooks, `${string}Delete`>]?: OneOrMore<Hook> };
+  /** Hints to the admin application. */
   admin?: GlobalAdminConfig;
 };
 
-/** How mail goes out. Options that are left out may come from `ANNALS_MAIL_FROM` and `ANNALS_SMTP_URL`, which win. */
+/**
+ * How the service sends mail. The settings `ANNALS_MAIL_FROM` and `ANNALS_SMTP_URL` override `from` and `transport`.
+ */
 export type EmailConfig = {
-  /** An address, or `Name <address>`. */
+  /** The sender: an address, or `Name <address>`. */
   from?: string;
-  /** `smtp://user:password@host:587`, `smtps://…`, or options of nodemailer. */
+  /** The mail server: `smtp://user:password@host:587`, `smtps://…`, or the options of a nodemailer transport. */
   transport?: string | object;
-  /** Functions in the place of our texts, mail by mail and part by part. */
+  /** Functions that replace the default texts. Parts without a function keep theirs. */
   templates?: { readonly [kind in MailKind]?: MailTemplate };
 };
 
-/** Calls of the public account routes in a minute. */
+/** The maximum number of calls of the public account routes per minute. */
 export type RateLimitConfig = {
-  /** From one address; default 300. */
+  /** Calls from one IP address; default 300. */
   address?: number;
-  /** For one e-mail; default 60. */
+  /** Calls for one e-mail; default 60. */
   email?: number;
 };
 
-/** The texts of the OpenAPI document about itself, so that a reader of several can tell them apart. */
+/** The title, version and description in the OpenAPI document, by which readers tell several services apart. */
 export type OpenApiConfig = {
-  /** Default `Annals`. */
+  /** The title; default `Annals`. */
   title?: string;
-  /** Default: that of the service. */
+  /** The version; default: the version of the service. */
   version?: string;
-  /** May be Markdown. It takes the place of ours. */
+  /** A text, which may be Markdown; it replaces the default description. */
   description?: string;
 };
 
-/** A receiver that is told of changes of documents and globals by HTTP. */
+/** A webhook: a URL to which the service posts changes of documents and globals. */
 export type WebhookConfig = {
-  /** 1 to 64 letters, digits, `_` and `-`: unique, and the same as long as it is the same receiver. */
+  /**
+   * A unique name: 1 to 64 letters, digits, `_` and `-`, beginning with a letter or digit. It identifies the receiver,
+   * so keep it as long as the receiver is the same.
+   */
   name: string;
-  /** https in production. */
+  /** The URL of the receiver; `https:` in production. */
   url: string;
-  /** `whsec_` and 24 to 64 random bytes in base64, by which it is signed (Standard Webhooks). */
+  /** The secret that signs each delivery (Standard Webhooks): `whsec_` and 24 to 64 random bytes in base64. */
   secret: string;
-  /** Slugs, or `*` for all. Without `collections` and `globals`: everything; with one of them, that alone. */
+  /**
+   * The slugs of collections, or `*` for all. Without `collections` and `globals`, the webhook receives everything;
+   * with only one of the two, nothing of the other.
+   */
   collections?: '*' | readonly string[];
+  /** The slugs of globals, or `*` for all. */
   globals?: '*' | readonly string[];
-  /** Default: all. */
+  /** The events to deliver; default: all. */
   events?: readonly WebhookEvent[];
-  /** A filter as lists have it, which the document must meet before or after the change. */
+  /** A `where` object, as in queries. The document must match it before or after the change. */
   where?: object;
-  /** Delivers to loopback, private and other special addresses too; default false. */
+  /** Allows delivery to loopback, private and other special addresses; default false. */
   allowPrivate?: boolean;
 };
 
-/** The default export of `annals.config.ts`. At least one collection or global is needed. */
+/** The whole configuration, the default export of `annals.config.ts`. It needs at least one collection or global. */
 export type Config = {
+  /** The collections: lists of documents with the same fields. */
   collections?: readonly CollectionConfig[];
+  /** The globals: single documents. */
   globals?: readonly GlobalConfig[];
   /**
-   * The rule of access to the history of everything, whatever rules for reading say; default: API keys see all of it,
-   * users of the admin collection headers, and payloads as far as rules for reading show them.
+   * The rule of access to the history. A right that it grants holds whatever the `read` rules say. Default: API keys
+   * see the whole history. Users of the admin collection see headers, and payloads as far as the `read` rules allow.
    */
   audit?: RuleConfig<AuditRule>;
   /**
-   * The rule of who makes, lists and revokes API keys; default: users of `__admins`, and the API keys of the
+   * The rule that decides who makes, lists and revokes API keys; default: users of `__admins`, and the API keys of the
    * environment.
    */
   keys?: RuleConfig<KeyRule>;
   /**
-   * The rule of who erases; default: API keys, and users of the admin collection whom the rule `delete` admits to the
-   * document and who may see its payloads.
+   * The rule that decides who erases; default: API keys, and users of the admin collection who may delete the document
+   * and see its payloads.
    */
   erase?: RuleConfig<EraseRule>;
   /** Opens `/api/schemas` and `/api/openapi.json` to callers without a credential; default false. */
   publicSchema?: boolean;
   /**
    * The origins whose pages may call the service from a browser, such as `https://app.example.org`, or `['*']` for any;
-   * default: none but its own. Not by cookies: they send the token of a login.
+   * default: only its own origin. Such pages cannot use cookies: they send the token of a login.
    */
   cors?: false | readonly string[];
-  /** Believes `X-Forwarded-*` of the proxy in front; default false. */
+  /** Trusts the `X-Forwarded-*` headers of the proxy in front of the service; default false. */
   trustProxy?: boolean;
-  /** Without it mail is caught and shown outside production, and not sent in production. */
+  /**
+   * Without this option and the settings above, no mail is sent; outside production, mail is caught and shown instead.
+   */
   email?: false | EmailConfig;
-  /** `false` counts no calls. */
+  /** The limits of the public account routes. `false` turns them off. */
   rateLimit?: false | RateLimitConfig;
-  /** How much work a password's hash is, each step twice as much; 4 to 20, default 12. */
+  /** The work factor of password hashes, 4 to 20; each step doubles the work. Default 12. */
   bcryptCost?: number;
+  /** The maximum sizes of bodies. */
   limits?: {
-    /** Bytes of a JSON body; default 1 MiB. */
+    /** The maximum size of a JSON body, in bytes; default 1 MiB. */
     body?: number;
-    /** Bytes of a JSON body with many documents; default 8 MiB. */
+    /** The maximum size of a JSON body with many documents, in bytes; default 8 MiB. */
     bulkBody?: number;
   };
+  /** The title, version and description in the OpenAPI document. */
   openapi?: OpenApiConfig;
+  /** The receivers of changes. */
   webhooks?: readonly WebhookConfig[];
-  /** `false` turns the admin UI off. */
+  /** The options of the admin application. `false` turns it off. */
   admin?: false | WholeAdminConfig;
+  /** The features of the editor of `richText` fields that have no list of their own. */
   richText?: RichTextConfig;
   /**
-   * Where to report a vulnerability: a `mailto:`, `https:` or `tel:` URI, or several, the most preferred first. They
-   * are shown to everybody at `/.well-known/security.txt` (RFC 9116); without one, that is a 404.
+   * Where to report a vulnerability: a `mailto:`, `https:` or `tel:` URI, or several, most preferred first. The service
+   * publishes them at `/.well-known/security.txt` (RFC 9116); without a contact, that path is a 404.
    */
   securityContact?: string | readonly string[];
 };
 
-// Of an argument that does not fit, TypeScript infers nothing where it has functions whose parameters have no types of
-// their own: one wrong hook would leave all clients without types. So the configuration is inferred twice: whole, as
-// `C`, and once more piece by piece, as `Pieces`, which stand for `C` where nothing is known of it. Both are inferred
-// within conditions that come to `Config` as soon as they are. So the argument is held against `Config` alone, and what
-// is wrong with it is told where it stands.
+// If an argument does not fit and contains functions whose parameters have no type annotations, TypeScript infers
+// nothing from it: one wrong hook would leave all clients without types. So the configuration is inferred twice: whole,
+// as `C`, and piece by piece, as `Pieces`, which replaces `C` if nothing could be inferred for `C`. Both are inferred
+// inside conditional types that resolve to `Config` once they are known. So the argument is checked against `Config`
+// only, and each error appears at the place of the mistake.
 
-/** Infers `T` from what `From` is of it, and asks for no more than `Then`. */
+/** Infers `T` from `From`; once `T` is known, only `Then` is required of the argument. */
 type Inferring<T, From, Then> = [keyof T] extends [never] ? From : Then;
 
-/** To infer `T` from it passes over the functions of which nothing is known yet, and over no more than those. */
+/** Inferring `T` from this type skips the functions whose types are not known yet, and nothing else. */
 type PieceByPiece<T> = { readonly [Key in keyof T]: T[Key] | PieceByPiece<T[Key]> };
 
 /**
- * TypeScript before 7 takes what was inferred of a literal for that literal, which may have no more members than asked
- * for.
+ * TypeScript before 7 treats the type inferred from a literal as the literal itself, which may have no unexpected
+ * members.
  */
-type Copied<T> = T extends (...args: never) => unknown ? T : { [Key in keyof T]: Copied<T[Key]> };
+type CopyOf<T> = T extends (...args: never) => unknown ? T : { [Key in keyof T]: CopyOf<T[Key]> };
 
-/** Gives the configuration back as it is; only its types are looked at, and its literals kept for the client. */
-export function defineConfig<Pieces, const C = Copied<Pieces>>(
+/**
+ * Returns the configuration unchanged. It checks the types in your editor, and keeps the literal types, from which the
+ * client derives the types of documents.
+ */
+export function defineConfig<Pieces, const C = CopyOf<Pieces>>(
   config: Inferring<C, C, Config> & Inferring<Pieces, PieceByPiece<Pieces>, unknown>,
 ): C {
   return config as C;
 }
 
 /**
- * Fills an empty service through its own HTTP API. A configuration module may export one as `seed`: it runs once in the
- * life of a data directory, and again from its beginning when it was cut short, so it must leave alone what is there.
+ * Fills an empty service through its own HTTP API. A configuration module may export such a function as `seed`. It runs
+ * once in the life of a data directory. If a run was interrupted, the next one starts from the beginning, so the
+ * function must skip documents that exist already.
  */
 export type Seed = (api: {
+  /** The address of the service. */
   baseUrl: string;
+  /** An API key with all rights. */
   apiKey: string;
-  /** The `x-site-id` of requests, where one process serves several sites; else null. */
+  /** The `x-site-id` to send with requests if the process serves several sites, else null. */
   siteId: string | null;
+  /** Reports the progress, to be shown at the start. */
   progress: (done: number, total: number) => void;
 }) => Promise<void>;

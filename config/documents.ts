@@ -9,36 +9,38 @@ import { newPassword } from './passwords.ts';
 import type { JsonObject } from './schema.ts';
 import { compileShape, compileShapeValue } from './shape.ts';
 
-/** The members that the server assigns. In a body it is ignored, so that a document read can be sent back. */
+/**
+ * The members that the server assigns. They are ignored in a body, so that a document can be sent back as it was read.
+ */
 const assigned = ['id', 'createdAt', 'updatedAt'] as const;
 
 /**
- * Beyond this number of values, or members of one object, only the first wrong one is told: to list all would cost more
- * than to take it.
+ * In a body with more values, or more members in one object, only the first wrong value is reported: a list of all
+ * would cost more than an accepted body.
  */
 const maxValues = 20_000;
 const maxMembers = 1000;
 
 /**
- * Checks the bodies of writes to one collection or global. Those of an auth collection may carry a `password`, which is
- * judged with the rest and left out of what is given back.
+ * Checks the bodies of writes to one collection or global. A body for an auth collection may have a `password`, which
+ * is checked with the rest and left out of the result.
  */
 export type Validator = {
   /**
-   * The whole new document: defaults where a value is missing, every field present, in the order of the configuration.
+   * The whole new document: every field in the order of the configuration, with defaults for missing values.
    *
-   * @throws InvalidBody with every wrong field (at most 100), whose hints may name every field.
+   * @throws InvalidBody with every wrong field (at most 100). Its hints may name any field.
    */
   create: (input: unknown) => JsonObject;
   /**
-   * The given fields only, each replaced whole: inside one, `required` and defaults hold as on create.
+   * Only the given fields. Each replaces the whole old value, so inside it `required` and defaults apply as on create.
    *
-   * @throws InvalidBody with every wrong field (at most 100), whose hints may name every field.
+   * @throws InvalidBody with every wrong field (at most 100). Its hints may name any field.
    */
   update: (input: unknown) => JsonObject;
 };
 
-/** Compiles the validator once; using it costs microseconds. */
+/** Compiles the validator. Compile once: a check then takes microseconds. */
 export function compileValidator(target: { fields: readonly Field[]; auth?: AuthOptions | null }): Validator {
   const fields = target.fields.filter(({ type, isServerMade }) => type !== 'join' && !isServerMade);
   const validateCreate = compileBody(bodySchema(target, 'create'));
@@ -65,12 +67,11 @@ export function compileValidator(target: { fields: readonly Field[]; auth?: Auth
 /**
  * Prepares the check of a body against a schema made by {@link objectSchema}.
  *
- * @typeParam T what passes the schema.
- * @returns a function that gives the body as it is to be used, or throws InvalidBody with every wrong field (at most
- * 100).
+ * @typeParam T the type of a valid body.
+ * @returns a function that returns the normalised body, or throws InvalidBody with every wrong field (at most 100).
  */
 export function compileBody<T = JsonObject>(schema: Joi.ObjectSchema<T>): (input: unknown) => T {
-  // Most bodies are right, and one that is not is looked at again, wholly.
+  // Most bodies are valid. An invalid one is checked a second time, to find all of its problems.
   const first = schema.prefs({ ...validation, abortEarly: true });
   const all = schema.prefs(validation);
 
@@ -84,17 +85,19 @@ export function compileBody<T = JsonObject>(schema: Joi.ObjectSchema<T>): (input
   };
 }
 
-/** The schema of a body that has no fields, but these members; all of them may be told to every caller. */
+/** The schema of a body with these members and no fields. Hints may name the members to every caller. */
 export function schemaOfMembers(members: Record<string, Joi.Schema>): Joi.ObjectSchema {
   return objectSchema([], 'create', members, Object.keys(members));
 }
 
-/** As {@link compileBody}, for a body of such members. */
+/** As {@link compileBody}, for a body with these members and no fields. */
 export function compileMembers<T>(members: Record<string, Joi.Schema>): (input: unknown) => T {
   return compileBody<T>(schemaOfMembers(members));
 }
 
-/** A document that was not written yet, as a global is before its first PATCH: its defaults, null and []. */
+/**
+ * The values of a document that was not written yet, such as a global before its first PATCH: defaults, null and [].
+ */
 export function defaultDocument(fields: readonly Field[]): JsonObject {
   const result: JsonObject = {};
   for (const field of fields) {
@@ -125,7 +128,7 @@ function isLarge(input: object): boolean {
 }
 
 function refusal(details: readonly Joi.ValidationErrorItem[]): Error {
-  // A default function that fails is a fault of the configuration, not of the caller.
+  // If a default function throws, the configuration is at fault, not the caller.
   const fault = details.find(({ type }) => type === 'any.default');
   return fault ? fault.context?.error : new InvalidBody(details);
 }

@@ -3,10 +3,10 @@ import { compileMembers } from './documents.ts';
 import { DomainError } from './errors.ts';
 import { isObject, type JsonObject } from './schema.ts';
 
-/** Far deeper than any form, and less than what JSON can be written of. */
+/** Deeper than any form, and shallow enough for `JSON.stringify`. */
 const maxDepth = 1000;
 
-/** A preview before a write: values of a document as a form has them, right or wrong. */
+/** The request for a preview: the values of a form, valid or not. */
 export type DraftRequest = { collection: string; id: string; data: JsonObject };
 
 const anyText = Joi.string().min(0).required();
@@ -22,7 +22,8 @@ const data = Joi.object()
 export const readDraft = compileMembers<DraftRequest>({ collection: anyText, id: anyText, data });
 
 /**
- * A draft that a user keeps; `version` is that of the document which was changed, null for one that is not there yet.
+ * Unsaved changes that a user keeps. `version` is the version of the document that they change, null for a document
+ * that does not exist yet.
  */
 export type OwnDraftRequest = { data: JsonObject; version: number | null };
 
@@ -30,7 +31,7 @@ const withoutPassword = data.custom((value: JsonObject, helpers) => {
   return holdsPassword(value) ? helpers.error('must', { must: 'hold no password, at any depth' }) : value;
 });
 
-/** Reads the body by which a draft is kept. @throws InvalidBody with every wrong member. */
+/** Reads the body that keeps unsaved changes. @throws InvalidBody with every wrong member. */
 export const readOwnDraft = compileMembers<OwnDraftRequest>({
   data: withoutPassword,
   version: Joi.number().integer().min(0).allow(null).default(null),
@@ -49,7 +50,7 @@ function holdsPassword(value: JsonObject): boolean {
 /**
  * Reads a body that is any JSON object.
  *
- * @throws DomainError `invalid` for other JSON, and for an object that could not be given back as it came.
+ * @throws DomainError `invalid` for other JSON, and for an object that could not be returned exactly as it came.
  */
 export function readObject(body: unknown): JsonObject {
   if (!isObject(body)) throw new DomainError('invalid', 'the body must be a JSON object');
@@ -58,14 +59,14 @@ export function readObject(body: unknown): JsonObject {
   return body;
 }
 
-/** Why a value cannot be given back as it came, as the end of "must …"; undefined when it can. */
+/** The reason why a value cannot be returned exactly as it came, as the end of "must …"; undefined if it can. */
 function problemOf(value: JsonObject): string | undefined {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > maxDepth) return `be nested at most ${maxDepth} levels deep`;
     const next: unknown[] = [];
     for (const item of level) {
-      // JSON.parse reads 1e400 as Infinity, which JSON cannot write again.
+      // JSON.parse reads 1e400 as Infinity, which JSON cannot represent.
       if (typeof item === 'number' && !Number.isFinite(item)) return 'hold only finite numbers';
       if (typeof item === 'object' && item !== null) for (const inner of Object.values(item)) next.push(inner);
     }

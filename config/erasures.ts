@@ -1,13 +1,13 @@
 import Joi from 'joi';
 import { compileMembers } from './documents.ts';
 
-/** In characters. */
+/** The maximum length of a reason, in characters. */
 const maxReason = 500;
 
-/** The erasure that is asked for, and its reason. */
+/** The request for an erasure: the document, and the reason. */
 export type ErasureRequest = { collection: string; id: string; reason: string };
 
-/** Why something is done that is recorded for ever. */
+/** The schema of a reason that the log records for ever. */
 export const reasonText = Joi.string()
   .custom((value: string, helpers) => {
     const text = value.trim();

@@ -1,9 +1,9 @@
 import type { JsonObject } from './schema.ts';
 
-/** The kinds of errors, in words that mean nothing of HTTP; `server/http/errors.ts` alone turns them into a status. */
+/** The kinds of errors, independent of HTTP. Only `server/http/errors.ts` turns them into a status. */
 export type ErrorCode =
   | 'invalid'
-  /** The request cannot be read at all, so no field is to blame. */
+  /** The request cannot be parsed, so no field is at fault. */
   | 'malformed'
   | 'unauthorized'
   | 'forbidden'
@@ -18,23 +18,25 @@ export type ErrorCode =
   | 'too-many'
   | 'unavailable';
 
-/** One wrong field: `field` is its dotted path, for example `links.0.url`, as `cutField` leaves it. */
+/** A wrong field. `field` is its dotted path, for example `links.0.url`, cut by `cutField`. */
 export type FieldError = { field: string; message: string };
 
-/** A path or name that came in a request as errors tell it: its first characters, for it may be a megabyte long. */
+/**
+ * The form in which errors show a path or name from a request: its first characters, because it may be a megabyte long.
+ */
 export function cutField(path: string, most = 200): string {
   return path.length > most ? `${path.slice(0, most)}…` : path;
 }
 
-/** A refusal that the caller is told about. Its message names what is wrong and holds no secret. */
+/** An error for the caller. Its message names the problem and contains no secret. */
 export class DomainError extends Error {
   override name = 'DomainError';
   readonly code: ErrorCode;
-  /** Of `invalid` never empty (contract, section 7): where no single field is to blame, its field is the empty text. */
+  /** Never empty for `invalid` (contract, section 7): if no single field is at fault, `field` is the empty text. */
   readonly errors: readonly FieldError[];
-  /** After how many seconds it may work; null where waiting does not help, or the time is not known. */
+  /** The number of seconds after which a retry may succeed; null if waiting does not help, or the time is not known. */
   readonly retryAfter: number | null;
-  /** Further members of the answer, beside the contract's. */
+  /** More members of the answer, beside those of the contract. */
   readonly details: JsonObject | null;
 
   constructor(
@@ -52,12 +54,12 @@ export class DomainError extends Error {
   }
 }
 
-/** A refusal over one field, parameter or header: `problem` goes on with the sentence that its name begins. */
+/** The error for one wrong field, parameter or header. The message is the name followed by `problem`. */
 export function invalidField(field: string, problem: string): DomainError {
   return invalidFields([{ field, message: `${field} ${problem}` }]);
 }
 
-/** A refusal over several fields, at least one. */
+/** The error for one or more wrong fields. */
 export function invalidFields(errors: readonly FieldError[]): DomainError {
   return new DomainError('invalid', errors.map(({ message }) => message).join('; '), errors);
 }

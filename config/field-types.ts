@@ -3,33 +3,33 @@ import { readDate, readDatetime, readTime } from './times.ts';
 /** The affinity of a column of a STRICT SQLite table. */
 export type Affinity = 'TEXT' | 'REAL' | 'INTEGER';
 
-/** How a filter reads a value; `what` ends the sentence "must be …". */
+/** How a filter reads a value. `what` ends the sentence "must be …". */
 type Form = { read: (text: string) => string | undefined; what: string };
 
-/** The properties of a field type that are the same for all of its fields. */
+/** The properties that all fields of a type share. */
 type TypeFacts = {
-  /** The column that serves where and sort; null for values that are lists, objects or any JSON. */
+  /** The affinity of the column that filters and sorts use; null if values are lists, objects or any JSON. */
   column: Affinity | null;
-  /** The value is a list, answered as `[]` when it is missing. */
+  /** The value is a list; in answers a missing value is `[]`. */
   isList?: true;
   /** The value is any JSON. */
   isJson?: true;
-  /** A date or time: its order is that of its texts, and its form has one case. */
+  /** The value is a date or time: its texts sort as the times do, and have only one letter case. */
   time?: Form;
   /**
-   * The type nests: the option that declares the fields of its object, or of the objects of its list. `blocks` are
-   * several lists of fields; the `blockType` of an object is the slug of its own.
+   * The option that declares the inner fields of a type that nests: the fields of its object, or of the objects in its
+   * list. `blocks` declares several lists of fields; the `blockType` of an object is the slug of its list.
    */
   inside?: 'fields' | 'blocks';
-  /** A value for examples, where one does for most fields of the type. */
+  /** A value for examples, if the same value suits most fields of the type. */
   sample?: string | number | boolean | { [key: string]: never };
 };
 
 const text = { column: 'TEXT' } as const;
 
 /**
- * Every field type that an author may use, in the order of the documentation. This module imports neither joi, which
- * takes a fifth of the start of a thread that only writes columns, nor anything else that threads do not need.
+ * Every field type that an author may use, in the order of the documentation. This module imports neither joi, whose
+ * loading takes a fifth of the start of a thread that only writes columns, nor anything else that threads do not need.
  */
 const facts = {
   text,
@@ -43,7 +43,7 @@ const facts = {
   datetime: {
     ...text,
     time: {
-      // A date alone is the first moment of its day, in UTC.
+      // A date without a time means the first moment of the day, in UTC.
       read: (asked: string) => readDatetime(readDate(asked) === undefined ? asked : `${asked}T00:00:00Z`),
       what: 'a date, or a date and time with a zone like "2024-02-29T12:30:00Z"',
     },
@@ -69,12 +69,12 @@ export type FieldType = keyof typeof facts;
 /** The properties of each field type. */
 export const typeFacts: Readonly<Record<FieldType, TypeFacts>> = facts;
 
-/** The affinity of the column that serves where and sort; null for values that are lists or nested. */
+/** The affinity of the column that filters and sorts use; null if values are lists or nested. */
 export function affinityOf(field: { type: FieldType; hasMany?: true }): Affinity | null {
   return field.hasMany ? null : typeFacts[field.type].column;
 }
 
-/** True for fields whose value is a list, answered as `[]` when it is missing. */
+/** True if the value of a field is a list; in answers a missing value is `[]`. */
 export function isList(field: { type: FieldType; hasMany?: true }): boolean {
   return typeFacts[field.type].isList === true || field.hasMany === true;
 }

@@ -8,26 +8,29 @@ import { readPattern } from './patterns/pattern.ts';
 import type { FieldSchema } from './schema.ts';
 import { readDate, readDatetime, readTime } from './times.ts';
 
-/** An option that some field type takes. */
+/** An option that at least one field type takes. */
 export type FieldOption = keyof FieldSchema | 'access' | 'hooks' | 'allowBacktracking';
 
 type FieldKind = {
   /** The options that the type takes. */
   options: readonly FieldOption[];
-  /** Those of them that it cannot do without, beside `name`. */
+  /** The options that are mandatory for the type, beside `name`. */
   needs?: readonly FieldOption[];
-  /** The check of a value that is given; messages are made by `config/invalid-body.ts`. Types are never converted. */
+  /** The schema of a given value. It never converts types; `config/invalid-body.ts` makes the messages. */
   schema: (field: Field) => Joi.Schema;
 };
 
-/** Create: missing fields take their defaults and `required` holds. Update: only what is given is looked at. */
+/**
+ * Create: missing fields take their defaults, and `required` fields must be there. Update: only the given fields are
+ * checked.
+ */
 export type WriteMode = 'create' | 'update';
 
-/** Preferences for every schema made here; with `abortEarly: true` beside them it stops at the first wrong value. */
+/** Preferences for every schema made here. With `abortEarly: true` added, a check stops at the first wrong value. */
 export const validation: Joi.ValidationOptions = {
   abortEarly: false,
   convert: false,
-  // The texts are made from code and context, only for what is reported.
+  // The messages are made later from code and context, only for reported errors.
   errors: { render: false, label: false, stack: false },
 };
 
@@ -56,7 +59,7 @@ const referenceKind: FieldKind = {
 };
 
 /**
- * The options of each field type and the check of its values; other properties of it are in `config/field-types.ts`.
+ * The options of each field type, and the schema of its values. Its other properties are in `config/field-types.ts`.
  */
 export const fieldTypes: Record<FieldType, FieldKind> = {
   text: { options: texts, schema: (field) => text(field) },
@@ -107,14 +110,14 @@ export const fieldTypes: Record<FieldType, FieldKind> = {
 /** Every field type, in the order of the documentation. */
 export const fieldTypeNames = Object.keys(fieldTypes) as FieldType[];
 
-/** The types that take an option, for the message to an author who gave it to another. */
+/** The types that take an option, for the message to an author who gave the option to another type. */
 export function typesThatTake(option: string): FieldType[] {
   return fieldTypeNames.filter((type) => fieldTypes[type].options.some((one) => one === option));
 }
 
 /**
- * The joi schema of an object of these fields: unknown keys are refused, joins are not looked at. `extra` are keys
- * that are not fields, `words` those of them that a hint may name to every caller.
+ * The joi schema of an object with these fields. It refuses unknown keys and does not check joins. `extra` are the
+ * schemas of keys that are not fields; a hint may name the keys in `words` to every caller.
  */
 export function objectSchema(
   fields: readonly Field[],
@@ -128,7 +131,7 @@ export function objectSchema(
     .object({ ...extra, ...Object.fromEntries(members) })
     .error((reports) => {
       for (const report of reports) {
-        // An inner object comes first and has told its own fields already.
+        // The report of an inner object has the fields of that object already.
         if (report.code !== 'object.unknown' || report.local.allowed) continue;
         Object.assign(report.local, { allowed, words });
       }
@@ -136,10 +139,10 @@ export function objectSchema(
     });
 }
 
-/** The problem of a value as JSON, as the end of "must …"; undefined without one. */
+/** The reason why a value is not valid JSON, as the end of "must …"; undefined if it is valid. */
 export function jsonProblem(value: unknown, depth = 0): string | undefined {
   if (typeof value === 'string') return isClean(value) ? undefined : cleanText;
-  // JSON.parse reads 1e400 as Infinity, which JSON cannot write again.
+  // JSON.parse reads 1e400 as Infinity, which JSON cannot represent.
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'hold only finite numbers';
   if (value === null || typeof value === 'boolean') return undefined;
   if (!isPlain(value)) return 'hold only JSON values';
@@ -152,14 +155,14 @@ export function jsonProblem(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-/** How a field stands in an object: `null` is an empty value, a missing one takes the default. */
+/** The schema of a field as a member of an object: `null` is an empty value, a missing value takes the default. */
 function member(field: Field, mode: WriteMode): Joi.Schema {
   const { required, makeDefault } = field;
   let schema = fieldTypes[field.type].schema(field);
   if (!required) schema = schema.allow(null);
   else if (mode === 'create' && !makeDefault) schema = schema.required();
   if (mode === 'create' && makeDefault) schema = schema.default(() => makeDefault());
-  // joi reads value[key], so a missing `constructor` is the inherited function: no value.
+  // joi reads value[key], so a missing `constructor` reads as the inherited function, which counts as missing.
   return Object.hasOwn(Object.prototype, field.name) ? schema.empty(joi().function()) : schema;
 }
 
@@ -176,15 +179,15 @@ function text(field: Field, base = joi().string()): Joi.StringSchema {
       if (length > maxLength)
         return helpers.error('must', { must: `have at most ${counted(maxLength, 'character')}`, length });
     }
-    // After the length, so that maxLength bounds what a slow pattern is run on.
+    // The pattern comes after the length, so that maxLength limits the values that a slow pattern runs on.
     if (matches && !matches(value)) return helpers.error('must', { must: `match the pattern ${pattern}` });
     return value;
   });
 }
 
 /**
- * One for a field, whose bodies of new documents and of changes are checked apart: it keeps what it finds out of a
- * pattern.
+ * One matcher for each field, shared by the schemas for create and update, because a matcher caches what it learns of
+ * its pattern.
  */
 const matchers = new WeakMap<Field, (value: string) => boolean>();
 
@@ -194,13 +197,13 @@ function matcherFor(field: Field, pattern: string): (value: string) => boolean {
   return matches;
 }
 
-/** A text of a form of its own. `read` gives the text to keep, or undefined when the form is wrong. */
+/** The schema of a text with a special form. `read` returns the text to store, or undefined if the form is wrong. */
 function form(read: (value: string) => string | undefined, must: string): Joi.StringSchema {
   const schema = joi().string().min(0);
   return named(schema, must).custom((value: string, helpers) => read(value) ?? helpers.error('must', { must }));
 }
 
-/** Says of a value of another type what kind of text it must be. */
+/** Adds to the error for a value that is not a text which kind of text it must be. */
 function named(schema: Joi.StringSchema, must: string): Joi.StringSchema {
   return schema.error((reports) => {
     for (const report of reports) if (report.code === 'string.base') report.local.must = must;
@@ -209,7 +212,7 @@ function named(schema: Joi.StringSchema, must: string): Joi.StringSchema {
 }
 
 function email(): Joi.StringSchema {
-  // Any top-level domain: the list that joi carries ages, and intranets have their own.
+  // Any top-level domain is allowed: joi's list becomes outdated, and intranets have domains of their own.
   return joi().string().email({ tlds: false }).custom(refuseEncodedWord);
 }
 
@@ -218,7 +221,10 @@ function refuseEncodedWord(value: string, helpers: Joi.CustomHelpers<string>): s
   return hasEncodedWord(value) ? helpers.error('must', { must }) : value;
 }
 
-/** It stands in the headers of mail and tells accounts apart: nothing in it is invisible, and it has one form. */
+/**
+ * The e-mail of an account appears in mail headers and identifies the account, so it is normalised and has no invisible
+ * characters.
+ */
 function accountEmail(): Joi.StringSchema {
   return joi()
     .string()
@@ -231,7 +237,8 @@ function accountEmail(): Joi.StringSchema {
 }
 
 function readUrl(value: string): string | undefined {
-  // The WHATWG parser forgives much: spaces around, a missing "//". Those would not be found again as they were sent.
+  // The WHATWG parser is lenient, for example about spaces around the URL or a missing "//". A filter would not find
+  // such a value again under its normal form.
   return /^https?:\/\/[^\s/]\S*$/i.test(value) && URL.canParse(value) ? value : undefined;
 }
 
@@ -248,8 +255,8 @@ function oneOf({ options = [] }: Field): Joi.Schema {
 }
 
 /**
- * As `Joi.valid`, which makes a list of all the words for each wrong value: of many, in a long list, that takes a
- * second.
+ * As `Joi.valid`, but faster for wrong values: `Joi.valid` copies all words for each of them, which takes a second for
+ * many words and a long list.
  */
 function oneOfWords(valids: readonly string[]): Joi.Schema {
   const known: ReadonlySet<unknown> = new Set(valids);
@@ -265,7 +272,7 @@ function reference(field: Field): Joi.Schema {
   return field.hasMany ? list(field, id) : id;
 }
 
-/** A list that is not required may be empty whatever its minLength: that is how no value is answered. */
+/** A list that is not required may be empty whatever its minLength, because answers show a missing list as []. */
 function list(field: Field, item: Joi.Schema): Joi.ArraySchema {
   const { required, minLength = 0, maxLength = Number.POSITIVE_INFINITY } = field;
   return joi()
@@ -286,7 +293,7 @@ function block(blocks: { slug: string; fields: Field[] }[]): Joi.Schema {
   const blockType = oneOfWords(blocks.map(({ slug }) => slug)).required();
   // biome-ignore lint/suspicious/noThenProperty: joi's name for what a case leads to
   const cases = blocks.map(({ slug, fields }) => ({ is: slug, then: objectSchema(fields, 'create', { blockType }) }));
-  // The schema for the rest is met only by wrong items, and says what is wrong with them.
+  // Only wrong items reach `otherwise`, which reports what is wrong with them.
   const otherwise = joi().object({ blockType }).unknown();
   return joi().alternatives().conditional(joi().ref('.blockType'), { switch: cases, otherwise });
 }
@@ -298,13 +305,16 @@ function json(): Joi.Schema {
       const must = jsonProblem(value);
       return must === undefined ? value : helpers.error('must', { must });
     });
-  // Any value is null too; a field that is not required allows it again.
+  // `any` includes null; `member` allows null again if the field is not required.
   return schema.invalid(null);
 }
 
 const cleanText = 'not hold NUL characters or lone surrogates';
 
-/** NUL ends a text in SQLite's functions, and a lone surrogate has no UTF-8: neither would come back as it was. */
+/**
+ * NUL ends a text in SQLite's functions, and a lone surrogate has no UTF-8 form: such texts would not be read back
+ * unchanged.
+ */
 function isClean(value: string): boolean {
   return value.isWellFormed() && !value.includes('\0');
 }

@@ -1,4 +1,4 @@
-/** The exports of `annals`: `defineConfig`, and the types of a configuration. Nothing is loaded. */
+/** The exports of `annals`: `defineConfig`, and the types of a configuration. No code of the service is loaded. */
 export * from './define.ts';
 export type {
   AccessArgs,

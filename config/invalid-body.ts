@@ -6,7 +6,9 @@ import { didYouMean, show, showAll } from './suggest.ts';
 const maxErrors = 100;
 const maxNamed = 5;
 
-/** A body that is refused, `invalid`: the one refusal that names what the caller has not named itself. */
+/**
+ * The error for an invalid body, `invalid`. It is the only error that may name fields which the caller has not named.
+ */
 export class InvalidBody extends DomainError {
   readonly #details: readonly Joi.ValidationErrorItem[];
 
@@ -16,12 +18,12 @@ export class InvalidBody extends DomainError {
     this.#details = details;
   }
 
-  /** True when something in it is not a field, so that hints may be told. */
+  /** True if the body has an unknown member, for which the message may have a hint. */
   get hasHints(): boolean {
     return this.#details.some(({ type }) => type === 'object.unknown');
   }
 
-  /** The same refusal with hints that name only these fields. */
+  /** The same error, with hints that name only the fields that `mayName` allows. */
   withHints(mayName: MayName): InvalidBody {
     return new InvalidBody(this.#details, mayName);
   }
@@ -48,7 +50,7 @@ function summary(errors: readonly FieldError[]): string {
 
 type Context = Joi.Context;
 
-/** The messages of joi's own codes. Ours is `must` and brings its text along. */
+/** The messages of joi's codes. The code `must` is ours and carries its text. */
 const musts: Record<string, (context: Context) => string> = {
   must: ({ must }) => must,
   'any.only': ({ valids }) => `be one of ${showAll(words(valids))}`,
@@ -67,20 +69,20 @@ const musts: Record<string, (context: Context) => string> = {
   'object.base': () => 'be an object',
 };
 
-/** Whether a hint may name a field: a caller is not told of one that it may not read. */
+/** Whether a hint may name a field: a hint must not disclose a field that the caller may not read. */
 type MayName = (field: Field) => boolean;
 
 const anyField: MayName = () => true;
 
-/** The problem, without the field's name in front: `must be a text, got 3`. */
+/** The text of a problem, without the name of the field: `must be a text, got 3`. */
 export function problemText({ type, context = {} }: Joi.ValidationErrorItem, mayName: MayName = anyField): string {
   const { value, key } = context;
   if (type === 'any.required') return 'is required';
   if (type === 'any.unknown') return 'may not be given here';
   if (type === 'object.unknown') return `is not a field${didYouMean(key, namesOf(context, mayName))}`;
-  // Of a secret nothing is shown, whatever came in its place.
+  // The value is not shown, because it may be a secret.
   if (type === 'secret') return `must ${context.must}`;
-  // A member that takes no null is a required one; an item of a list has no such rule.
+  // A member of an object refuses null only if it is required. An item of a list always refuses null.
   if (value === null && typeof key === 'string') return 'is required, got null';
 
   const must = musts[type]?.(context) ?? 'be valid';
@@ -93,7 +95,7 @@ function namesOf({ allowed, words = [] }: Context, mayName: MayName): string[] {
   return [...words, ...fields.filter(mayName).map(({ name }) => name)];
 }
 
-/** The allowed values of a choice without the null of a field that is not required. */
+/** The allowed values of a choice, without the null of a field that is not required. */
 function words(valids: unknown[]): string[] {
   return valids.filter((valid) => typeof valid === 'string');
 }

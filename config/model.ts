@@ -10,102 +10,120 @@ import type {
   Schema,
 } from './schema.ts';
 
-/** A user as access functions and hooks see it: the raw auth document without its password. */
+/** A user, as access rules and hooks see it: the raw document of the account without its password. */
 export type User = JsonObject & { id: string; collection: string };
 
-/** The part of the request that access functions and hooks may look at: no socket, no credentials. */
+/** The part of a request that access rules and hooks see, without socket and credentials. */
 export type RequestView = { method: string; path: string; headers: Readonly<Record<string, string>>; ip: string };
 
-/** The argument of an access function. `doc` is null where there is no document yet. */
+/** The argument of an access rule. `doc` is null if there is no document yet. */
 export type AccessArgs = { user: User | null; doc: JsonObject | null; data: JsonObject | null; req: RequestView };
 
-/** A rule's answer: yes, no, or yes for the documents that match this `where`. */
+/** The answer of an access rule: true, false, or a `where` object, which allows the documents that match it. */
 export type AccessResult = boolean | JsonObject;
-/** Says whether a call may do something to a document, or to which ones. One that throws says no. */
+/** Decides whether a call may do something to a document, or to which documents. A rule that throws counts as false. */
 export type AccessRule = (args: AccessArgs) => AccessResult | Promise<AccessResult>;
-/** The author's words on rules, by what those decide about. */
+/** The descriptions of rules, by what the rules decide about. */
 export type RuleWords = { [decides: string]: string };
-/** The kind of a call to a document. */
+/** The operations on a document. */
 export type Operation = 'read' | 'create' | 'update' | 'delete';
-/** The rules of a collection or global, by what they decide about. */
+/** The access rules of a collection or global, by operation. */
 export type Access = { [operation in Operation]?: AccessRule };
 
 /**
- * The part of the history that an auditor may see. `headers`: actor, time and document of each change, and the proofs
- * of it. `payloads`: the content of changes, their reasons, and documents as they were; it includes `headers`.
- * `export`: taking much of it out at once.
+ * A right to the history. `headers`: actor, time and document of each change, and proofs of the change. `payloads`: the
+ * content and reason of each change, and past states of documents; it includes `headers`. `export`: taking large parts
+ * of the history out at once.
  */
 export type AuditScope = 'headers' | 'payloads' | 'export';
 
-/** The part of the history that an API key may see, and whether it may erase. */
+/** A right to the history that an API key may have, or the right to erase. */
 export type KeyAudit = AuditScope | 'erase';
 
-/** Operations that an API key may do, and to what: slugs, or `*` for all, also of later configurations. */
+/**
+ * Operations that an API key may do on some collections and globals. `*` stands for all, including those of later
+ * configurations.
+ */
 export type KeyScope = {
   collections: readonly string[] | '*';
   globals: readonly string[] | '*';
   operations: readonly Operation[];
 };
 
-/** The argument of an audit rule: a user, or the opaque id of an API key; both null without a credential. */
+/** The argument of an audit rule: a user, or the opaque id of an API key. Both are null without a credential. */
 export type AuditArgs = { user: User | null; apiKey: string | null; req: RequestView };
 
-/** An audit rule's answer: all scopes or none, or those that are listed, or those that are true. */
+/**
+ * The answer of an audit rule: true for all scopes, false for none, a list of scopes, or an object in which the scopes
+ * are true.
+ */
 export type AuditAnswer = boolean | readonly AuditScope[] | { readonly [scope in AuditScope]?: boolean };
 
-/** The rule of access to the history. Payloads that it grants are shown whatever the rules for reading say. */
+/** Decides about access to the history. The payloads that it grants are shown whatever the `read` rules say. */
 export type AuditRule = (args: AuditArgs) => AuditAnswer | Promise<AuditAnswer>;
 
-/** Says whether a caller may make, list and revoke API keys: a user, or an API key of the environment. */
+/**
+ * Decides whether a caller may make, list and revoke API keys. The caller is a user, or an API key of the environment.
+ */
 export type KeyRule = (args: AuditArgs) => boolean | Promise<boolean>;
 
 /**
- * The argument of the rule of who erases: as of an audit rule, and the document. `doc` is as it is stored, or as it
- * last was; null where that is not known: of one that never was, was erased, or is of a collection that is configured
- * no longer.
+ * The argument of an erase rule: the argument of an audit rule, and the document. `doc` is the stored document, or the
+ * last state of a deleted one. It is null if no state is known: the document never existed, was erased, or its
+ * collection is no longer configured.
  */
 export type EraseArgs = AuditArgs & { collection: string; id: string; doc: JsonObject | null };
 
-/** Says whether a caller may erase a document: a user, or an API key of the environment. */
+/** Decides whether a caller may erase a document. The caller is a user, or an API key of the environment. */
 export type EraseRule = (args: EraseArgs) => boolean | Promise<boolean>;
 
-/** Says whether a call may read or write one field. One that throws says no. */
+/** Decides whether a call may read or write a field. A rule that throws counts as false. */
 export type FieldRule = (args: AccessArgs) => boolean | Promise<boolean>;
-/** The rules of a field; without one, it is for every caller who may read or write the document. */
+/**
+ * The access rules of a field. Without a rule, every caller who may read or write the document may do so with the
+ * field.
+ */
 export type FieldAccess = { read?: FieldRule; create?: FieldRule; update?: FieldRule };
 
 /** The argument of a hook. */
 export type HookArgs = {
+  /** The logged-in user; null without one. */
   user: User | null;
   req: RequestView;
   operation: Operation;
-  /** before a change: the fields being written; after it, or on a read: the whole document. */
+  /** Before a change: the fields to be written. After a change or on a read: the whole document. */
   data: JsonObject;
   /** The document before the change; null on create. */
   doc: JsonObject | null;
 };
-/** Returns what to go on with; nothing leaves it as it was. An error before a change is recorded refuses the call. */
+/**
+ * A function that may change `data`: it returns the new `data`, or nothing to leave `data` unchanged. If a hook throws
+ * before the change is recorded, the call is refused.
+ */
 export type Hook = (args: HookArgs) => JsonObject | undefined | Promise<JsonObject | undefined>;
-/** The hooks of a collection or global, each run on what the one before returned. */
+/** The hooks of a collection or global. They run in order, each on the result of the one before. */
 export type Hooks = { [when in `${'before' | 'after'}${'Change' | 'Read' | 'Delete'}`]?: Hook[] };
 
-/** The argument of a hook of a field: `value` is that of the field. */
+/** The argument of a field hook: the argument of a hook, and the `value` of the field. */
 export type FieldHookArgs = HookArgs & { value: Json };
-/** Returns the value to go on with, null for none; nothing leaves it as it was. */
+/**
+ * A function that may change the value of a field: it returns the new value, null for no value, or nothing to leave the
+ * value unchanged.
+ */
 export type FieldHook = (args: FieldHookArgs) => Json | undefined | Promise<Json | undefined>;
-/** The hooks of a field, inner fields first. */
+/** The hooks of a field. The hooks of inner fields run first. */
 export type FieldHooks = { beforeChange?: FieldHook[]; afterRead?: FieldHook[] };
 
-/** A field with its functions. `row` is gone: the fields inside it stand where their values are. */
+/** A field with its functions. There is no `row` here: the fields of a row are on the level of their values. */
 export type Field = Omit<FieldSchema, 'name' | 'fields' | 'blocks'> & {
   name: string;
-  /** Gives the default of a new value; absent without one. */
+  /** Makes the default of a new value; absent without a default. */
   makeDefault?: () => Json;
-  /** The e-mail that an account is found by: kept and compared in the form of `normalEmail`. */
+  /** The e-mail that identifies an account, stored and compared in the form of `normalEmail`. */
   isAccountEmail?: true;
-  /** The id that the service gives a document: later ones are greater. */
+  /** The id that the service assigns: a later document has a greater id. */
   isDocumentId?: true;
-  /** A value that the service gives about an uploaded file: in a body it is ignored. */
+  /** A property of an uploaded file that the service determines. It is ignored in a body. */
   isServerMade?: true;
   access?: FieldAccess;
   ruleWords?: RuleWords;
@@ -115,29 +133,32 @@ export type Field = Omit<FieldSchema, 'name' | 'fields' | 'blocks'> & {
 };
 
 /**
- * The options of an upload collection. `maxFileSize` is bytes; `mimeTypes` are like `image/png` or `image/*`, null for
- * any.
+ * The options of an upload collection. `maxFileSize` is in bytes; `mimeTypes` are types such as `image/png` or
+ * `image/*`, null for any type.
  */
 export type UploadOptions = { maxFileSize: number; mimeTypes: readonly string[] | null };
 
-/** The options of an auth collection (contract, section 5), defaults filled in. Times are seconds. */
+/** The options of an auth collection (contract, section 5), with all defaults. Times are in seconds. */
 export type AuthOptions = {
   tokenExpiration: number;
   maxLoginAttempts: number;
   lockTime: number;
   useAPIKey: boolean;
   depth: number;
-  /** Null: no cookie is set or read. `secure` null: in production only. */
+  /** Null: no cookie is set or read. `secure: null`: only in production. */
   cookies: { secure: boolean | null; sameSite: 'Strict' | 'Lax' | 'None'; domain: string | null } | null;
 };
 
-/** Pages of the author's own that mails link to; each gets `token` as a parameter of its query. */
+/** URLs of the author's own pages, to which mails link. A link with a token has it in the query parameter `token`. */
 export type AccountUrls = { acceptInvite?: string; resetPassword?: string; login?: string };
 
-/** The messages that accounts cause (contract, section 6). */
+/** The mails about accounts (contract, section 6). */
 export type MailKind = 'invitation' | 'welcome' | 'passwordReset' | 'passwordChanged';
 
-/** The argument of a template. `user` is null in an invitation; `url` and `expiresAt` where the mail has a link. */
+/**
+ * The argument of a mail template. `user` is null for an invitation; `url` and `expiresAt` are null if the mail has no
+ * link.
+ */
 export type MailArgs = {
   collection: string;
   email: string;
@@ -146,60 +167,63 @@ export type MailArgs = {
   expiresAt: Date | null;
 };
 
-/** The author's texts in the place of ours, part by part. */
+/** Functions that make the parts of a mail. A part without a function keeps the default text. */
 export type MailTemplate = { [part in 'subject' | 'text' | 'html']?: (args: MailArgs) => string | Promise<string> };
 
-/** How mail goes out. `transport` is an SMTP URL, or options of nodemailer. The environment may give what is absent. */
+/**
+ * How the service sends mail. `transport` is an SMTP URL, or the options of a nodemailer transport. Settings may supply
+ * absent members.
+ */
 export type EmailOptions = {
   from?: string;
   transport?: string | object;
   templates: { [kind in MailKind]?: MailTemplate };
 };
 
-/** An event that a webhook is told of. An erasure counts as `deleted`. */
+/** An event that a webhook can receive. An erasure counts as `deleted`. */
 export type WebhookEvent = 'created' | 'updated' | 'deleted' | 'restored';
 
-/** A receiver of events, with every default in it. `url` and `secret` are not for answers and messages. */
+/** A webhook, with all defaults. `url` and `secret` must not appear in answers and messages. */
 export type Webhook = {
   name: string;
   url: string;
-  /** `whsec_` and the key in base64. */
+  /** `whsec_`, followed by the key in base64. */
   secret: string;
   collections: readonly string[] | '*';
   globals: readonly string[] | '*';
   events: readonly WebhookEvent[];
-  /** A filter that the document must meet before or after the event; null: any. */
+  /** A filter that the document must match before or after the event; null for every document. */
   where: object | null;
   allowPrivate: boolean;
 };
 
-/** Calls of the public account routes in a minute. */
+/** The maximum number of calls of the public account routes per minute. */
 export type RateLimit = { address: number; email: number };
 
-/** The texts of the OpenAPI document about itself, as far as its author gives them; `description` may be Markdown. */
+/** The title, version and description of the OpenAPI document, if configured; `description` may be Markdown. */
 export type OpenApiInfo = { title?: string; version?: string; description?: string };
 
 /**
- * The admin application: its title, the address of its logo, null for ours, and the auth collection of its users, null
- * for the one that `adminCollectionOf` finds.
+ * The options of the admin application. `logo` is its address, null for the logo of Annals. `user` is the auth
+ * collection of its users, null for the collection that `adminCollectionOf` finds.
  */
 export type AdminOptions = { title: string; logo: string | null; user: string | null };
 
-/** A collection as the service uses it: checked, with every default in it. */
+/** A checked collection, with all defaults. */
 export type Collection = {
   kind: 'collection';
   slug: string;
   category: Category;
   fields: Field[];
-  /** Null: documents of this collection are not accounts. */
+  /** Null: the documents are not accounts. */
   auth: AuthOptions | null;
-  /** Null: documents of this collection are not files. */
+  /** Null: the documents are not files. */
   upload: UploadOptions | null;
   urls: AccountUrls;
-  /** True: every reader of a document may read it as it was. */
+  /** True: every reader of a document may read its past states. */
   hasPublicHistory: boolean;
   requiresReason: boolean;
-  /** True: its own read hooks hide nothing that is stored. */
+  /** True: callers may query by stored values, although read hooks of the collection may change them. */
   isQueryable: boolean;
   access: Access;
   ruleWords: RuleWords;
@@ -207,35 +231,40 @@ export type Collection = {
   schema: CollectionSchema;
 };
 
-/** Globals know `read` and `update` only. */
+/** A checked global. Its only operations are `read` and `update`. */
 export type Global = Pick<Collection, 'slug' | 'category' | 'fields' | 'access' | 'ruleWords' | 'hooks'> & {
   kind: 'global';
   schema: GlobalSchema;
 };
 
-/** A checked configuration: everything the service knows about what its author declared. */
+/** A checked configuration, with all defaults. */
 export type Model = {
   schema: Schema;
   rules: Rules;
   collections: ReadonlyMap<string, Collection>;
   globals: ReadonlyMap<string, Global>;
   publicSchema: boolean;
-  /** The origins whose pages may call the service: exact ones, `*` alone for any, or none. */
+  /** The origins whose pages may call the service: a list of origins, `['*']` for any, or []. */
   cors: readonly string[];
   /**
-   * Null: API keys may see everything, users of the admin collection headers, and payloads as far as rules for reading
-   * show them.
+   * Null: API keys see everything. Users of the admin collection see headers, and payloads as far as the `read` rules
+   * allow.
    */
   audit: AuditRule | null;
   /** Null: users of `__admins` and API keys of the environment manage API keys. */
   keys: KeyRule | null;
-  /** Null: API keys erase, and users of the admin collection what they may delete and see the payloads of. */
+  /**
+   * Null: API keys may erase, and users of the admin collection may erase documents that they may delete and whose
+   * payloads they may see.
+   */
   erase: EraseRule | null;
   webhooks: readonly Webhook[];
-  /** Bytes of a JSON body, by default 1 MiB, and of one with many documents, by default 8 MiB. */
+  /** The maximum sizes, in bytes, of a JSON body and of a JSON body with many documents. */
   limits: { body: number; bulkBody: number };
   trustProxy: boolean;
-  /** The auth collection whose users may do everything where no rule says otherwise: `__admins`, else the first one. */
+  /**
+   * The auth collection whose users may do everything unless a rule says otherwise; null without an auth collection.
+   */
   adminCollection: string | null;
   email: EmailOptions | null;
   /** Null: turned off. */
@@ -244,12 +273,10 @@ export type Model = {
   openapi: OpenApiInfo;
   /** Null: turned off. */
   admin: AdminOptions | null;
-  /** Of every rich text that has none of its own; absent for all that the editor can. */
+  /** The features for rich text fields that have no list of their own; absent for all features. */
   richText?: RichTextOptions;
-  /**
-   * Where to report a vulnerability, as URIs, most preferred first; empty: `/.well-known/security.txt` is not served.
-   */
+  /** URIs for reports of vulnerabilities, most preferred first. If empty, `/.well-known/security.txt` is not served. */
   securityContact: readonly string[];
-  /** Things that work but are probably not meant; printed once at start. */
+  /** Settings that work but are probably mistakes. The service prints the warnings once at start. */
   warnings: string[];
 };

@@ -2,20 +2,23 @@ import { type FieldType, typeFacts } from './field-types.ts';
 import type { Field } from './model.ts';
 import { isObject, type Json, type JsonObject } from './schema.ts';
 
-/** A field, with its functions or as plain data: both nest alike. */
+/** A field, with its functions or as plain data. Both nest in the same way. */
 type Nesting<F> = {
   type: FieldType;
   fields?: readonly F[];
   blocks?: readonly Block<F>[];
 };
 
-/** A list of fields inside a field; the slug of a block, null where all objects of the field have the same fields. */
+/**
+ * A list of fields inside a field. `slug` is the slug of a block, null if all objects of the field have the same
+ * fields.
+ */
 export type Part<F> = { slug: string | null; fields: readonly F[] };
 
-/** A list of fields of which an object says by its `blockType` that they are its own. */
+/** The list of fields of a block. An object names its block in `blockType`. */
 export type Block<F> = { slug: string; fields: readonly F[] };
 
-/** An object inside a value: the fields that are its own, and where it stands, as a dotted path. */
+/** An object inside a value, with its fields and its place as a dotted path. */
 export type Inside<F> = { fields: readonly F[]; values: JsonObject; path: string };
 
 /** The lists of fields inside a field; empty for a type that does not nest. */
@@ -25,7 +28,7 @@ export function partsOf<F>({ type, fields = [], blocks = [] }: Nesting<F>): read
   return inside === 'fields' ? [{ slug: null, fields }] : [];
 }
 
-/** Those of {@link partsOf} that have slugs. */
+/** The parts of a field that have slugs, see {@link partsOf}. */
 export function blocksOf<F>(field: Nesting<F>): Block<F>[] {
   return partsOf(field).flatMap(({ slug, fields }) => (slug === null ? [] : [{ slug, fields }]));
 }
@@ -35,17 +38,17 @@ export function isNesting({ type }: { type: FieldType }): boolean {
   return typeFacts[type].inside !== undefined;
 }
 
-/** The fields whose values stand in the one object that a field holds; null where it holds something else. */
+/** The fields of the single object that is the value of a field; null if its value is anything else. */
 export function fieldsOfObject<F>(field: Nesting<F>): readonly F[] | null {
   return typeFacts[field.type].isList ? null : (partsOf(field)[0]?.fields ?? null);
 }
 
-/** All fields one level down. Blocks may have fields of one name. */
+/** All fields one level down. Several blocks may have a field with the same name. */
 export function fieldsInside<F>(field: Nesting<F>): F[] {
   return partsOf(field).flatMap(({ fields }) => fields);
 }
 
-/** The fields inside a field as other ones, in the options that declare them; empty for a type that does not nest. */
+/** The changed inner fields of a field, under the options that declare them; empty for a type that does not nest. */
 export function withParts<F, G>(
   field: Nesting<F>,
   change: (fields: readonly F[]) => G[],
@@ -56,31 +59,31 @@ export function withParts<F, G>(
   return inside === 'fields' ? { fields: change(field.fields ?? []) } : {};
 }
 
-/** The member by which an object says of which block it is. */
+/** The member in which an object names its block. */
 const tag = 'blockType';
 
-/** The fields beside a field's own that a filter may name in its objects. */
+/** The fields that a filter may name in the objects of a field, beside the declared ones. */
 export function tagFields(field: Nesting<unknown>): Field[] {
   const options = blocksOf(field).map(({ slug }) => ({ label: slug, value: slug }));
   return options.length === 0 ? [] : [{ name: tag, type: 'select', options }];
 }
 
-/** The member by which an object of a part says of which it is, if it does. */
+/** The member in which an object of a part names its block; empty if the part is not a block. */
 export function tagOf({ slug }: Pick<Part<unknown>, 'slug'>): { [tag]?: string } {
   return slug === null ? {} : { [tag]: slug };
 }
 
-/** The slug of the block that an object says it is; null where it says nothing. */
+/** The slug of the block that an object names; null if it names none. */
 export function slugOf(values: JsonObject): string | null {
   const slug = values[tag];
   return typeof slug === 'string' ? slug : null;
 }
 
 /**
- * The objects inside a value, of lists each in its place. The value may be of another type than the field's, which may
- * have changed since: its objects are found as deep as lists stand in lists.
+ * The objects inside a value, in the order of its lists. The type of the field may have changed since the value was
+ * written, so objects are also found in lists of lists, at any depth.
  *
- * @param path of the value.
+ * @param path the path of the value.
  */
 export function objectsIn<F>(field: Nesting<F>, value: Json, path = ''): Inside<F>[] {
   const parts = partsOf(field);
@@ -97,13 +100,13 @@ export function objectsIn<F>(field: Nesting<F>, value: Json, path = ''): Inside<
   return found;
 }
 
-/** A copy of a value with each of {@link objectsIn} changed. */
+/** A copy of a value in which each of {@link objectsIn} is changed. */
 export function mapObjects<F>(field: Nesting<F>, value: Json, change: (inside: Inside<F>) => JsonObject): Json {
   const inside = objectsIn(field, value);
   return inside.length === 0 ? value : replaced(value, inside.map(change).values());
 }
 
-/** As {@link mapObjects}; all objects are changed at the same time. */
+/** As {@link mapObjects}, but asynchronous: all objects are changed concurrently. */
 export async function mapObjectsAsync<F>(
   field: Nesting<F>,
   value: Json,
@@ -113,18 +116,18 @@ export async function mapObjectsAsync<F>(
   return inside.length === 0 ? value : replaced(value, (await Promise.all(inside.map(change))).values());
 }
 
-/** The value with other objects in the place of its own, in their order. */
+/** The value with its objects replaced by others, in order. */
 function replaced(value: Json, objects: Iterator<JsonObject, undefined>): Json {
   if (Array.isArray(value)) return value.map((item) => replaced(item, objects));
   return isObject(value) ? (objects.next().value ?? value) : value;
 }
 
 /**
- * Prepares a change of the object or of each object of the list that a field holds. Other values, and objects of a part
- * that is configured no longer, stay as they are.
+ * Compiles a change of the object, or of each object in the list, that is the value of a field. Other values, and
+ * objects of a block that is no longer configured, stay unchanged.
  *
- * @param compile prepares the change of the objects of one part; null where nothing is to be changed in them.
- * @returns null where nothing is to be changed at all.
+ * @param compile makes the change for the objects of one part; null if they stay unchanged.
+ * @returns null if the change would do nothing at all.
  */
 export function compileInside<F>(
   field: Nesting<F>,

@@ -1,41 +1,38 @@
 import { packageName } from './package-name.ts';
 
-/**
- * Gives the word to write in the place of one that another system has, or the reason why Annals has nothing of the
- * kind.
- */
+/** For a word of another system, the word to write instead, or the reason why Annals has nothing like it. */
 type Words = { readonly [word: string]: string };
 
 const languages = 'Annals has no localized fields; write an object with a field for each language';
 const validation =
-  'Annals has min, max, minLength, maxLength, pattern and options; a beforeChange hook refuses the rest by an error with statusCode: 400';
+  'Annals has min, max, minLength, maxLength, pattern and options; a beforeChange hook can refuse anything else with an error that has statusCode: 400';
 const versions =
-  'every version is kept anyway; for drafts write a select such as status, and a read rule that looks at it';
-const noRoutes = `Annals has no routes of your own; put it into a server of yours (${packageName}/server) and add them there`;
-const loginHooks = 'Annals has no hooks of logins';
-const inAdmin = 'it belongs into admin: { … } of the field';
+  'every version is kept anyway; for drafts write a select such as status, and a read rule that checks it';
+const noRoutes = `Annals has no routes of your own; mount it in a server of your own (${packageName}/server) and add them there`;
+const loginHooks = 'Annals has no login hooks';
+const inAdmin = 'it belongs in admin: { … } of the field';
 const setting = (environment: string) => `it is not part of the configuration; set ${environment}`;
 const write = (word: string) => `write "${word}"`;
 
-/** The words of an answer each, from the words that it stands for, with spaces between. */
+/** Makes the table from answers: each answer has the words that it stands for, separated by spaces. */
 function wordsOf(answers: { readonly [answer: string]: string }): Words {
   const pairs = Object.entries(answers).flatMap(([answer, words]) => words.split(' ').map((word) => [word, answer]));
   return Object.fromEntries(pairs);
 }
 
-/** The types of fields, in lower case. */
+/** Types of fields, in lower case. */
 const types = wordsOf({
-  'Annals has no fields without a value; write "join" for what points here, "row" for the layout': 'alias',
+  'Annals has no fields without a value; write "join" for the documents that point here, "row" for the layout': 'alias',
   [write('upload')]: 'asset',
   'Annals has createdAt and updatedAt in every document; for others write "datetime" and a hook': 'autodate',
   'write "number" with integer: true, or "text" for more than 2⁵³': 'biginteger bigint',
   [write('blocks')]: 'block dynamiczone',
   [write('boolean')]: 'bool checkbox switch toggle',
   [write('textarea')]: 'code longtext markdown',
-  'write "row", and show it as you like': 'collapsible',
-  'write "object", or "array" where there are several': 'component',
+  'write "row"; your own pages decide how to show it': 'collapsible',
+  'write "object", or "array" for several': 'component',
   'Annals has no types of your own; write "json"': 'customfield',
-  'write "multiSelect" where the values are known, else "json"': 'csv',
+  'write "multiSelect" if the values are known, else "json"': 'csv',
   [write('number')]: 'decimal double float',
   [write('select')]: 'dropdown',
   [write('richText')]: 'editor wysiwyg',
@@ -44,7 +41,7 @@ const types = wordsOf({
   [write('json')]: 'geometry',
   'write "object" with two numbers': 'geopoint point',
   [write('object')]: 'group',
-  'Annals keeps no hashes in fields; accounts, of a collection with auth: true, have a password': 'hash',
+  'Annals has no hashed fields; the accounts of a collection with auth: true have a password': 'hash',
   'write "number" with integer: true': 'int integer',
   [write('array')]: 'list repeater',
   'write "relationship" with hasMany: true': 'm2m',
@@ -54,8 +51,8 @@ const types = wordsOf({
   'Annals has passwords of accounts only: auth: true of the collection, not a field': 'password',
   'write "text" with unique: true, and a beforeChange hook that fills it': 'slug uid',
   [write('text')]: 'string uuid',
-  'write "object" for one that has a name, "row" for the layout': 'tabs',
-  'write "multiSelect" where the values are known, else "array"': 'tags',
+  'write "object" for a tab with a name, "row" for the layout': 'tabs',
+  'write "multiSelect" if the values are known, else "array"': 'tags',
   [write('datetime')]: 'timestamp',
   'Annals has no fields without a value': 'ui',
 });
@@ -79,12 +76,12 @@ const fieldKeys = wordsOf({
   [write('min')]: 'minimum',
   [write('minLength')]: 'min_length minrows',
   [write('hasMany')]: 'multiple',
-  'every field may be null that is not required: true': 'nullable',
+  'every field may be null unless it has required: true': 'nullable',
   'write fields: [ … ] for objects, options: [ … ] for texts': 'of',
-  'it belongs to admin: { … }; who may write a field, its access: { create, update } says': 'readonly',
+  'it belongs in admin: { … }; access: { create, update } of the field decides who may write it': 'readonly',
   [write('pattern')]: 'regex',
   'write type: "array" in the place of "object"': 'repeatable',
-  'tokens name the account alone; hooks and rules have it whole, as user': 'savetojwt',
+  'a token names only the account; hooks and rules get the whole account as user': 'savetojwt',
   [write('label')]: 'title',
   [validation]: 'validate validation',
   'every field is stored; an afterRead hook of the collection can change what is answered': 'virtual',
@@ -93,7 +90,7 @@ const fieldKeys = wordsOf({
 const collectionKeys = wordsOf({
   'admin: { … } is an option of fields': 'admin',
   'write fields, a list': 'attributes schema',
-  'labels are all that a collection is described by': 'description',
+  'write admin: { description }': 'description',
   'write labels: { singular, plural }': 'displayname info title',
   [versions]: 'drafts versions',
   [noRoutes]: 'endpoints',
@@ -103,14 +100,14 @@ const collectionKeys = wordsOf({
   'a collection has its keys beside slug': 'options',
   [write('access')]: 'permissions rules',
   'write it among globals': 'singleton',
-  'what is deleted can be restored anyway': 'softdelete trash',
+  'deleted documents can be restored anyway': 'softdelete trash',
   'every document has createdAt and updatedAt anyway': 'timestamps',
   'write auth: true for accounts, upload: true for files, and globals for single documents': 'type',
 });
 
 const globalKeys: Words = {
   ...collectionKeys,
-  renamedfrom: 'the slug stays, for it names the history of the global; write the new name as label',
+  renamedfrom: 'a global keeps its slug, which names its history; write the new name as label',
   displayname: write('label'),
   info: write('label'),
   labels: write('label'),
@@ -123,8 +120,8 @@ const configurationKeys = wordsOf({
   'write it at the collection whose documents are accounts': 'auth',
   'write the fields where they are; a constant with "as const" can stand in several places': 'components',
   [write('collections')]: 'contenttypes schema schematypes',
-  'Annals runs no jobs; a program of yours can call its API': 'cron jobs',
-  'cookies are guarded anyway; write cors for pages of other origins': 'csrf',
+  'Annals runs no jobs; a program of your own can call its API': 'cron jobs',
+  'cookies are protected anyway; write cors for pages of other origins': 'csrf',
   [setting('--data, the directory')]: 'database db',
   'rich text is the JSON of any editor': 'editor',
   [noRoutes]: 'endpoints',
@@ -136,13 +133,13 @@ const configurationKeys = wordsOf({
   'depth is at most 10': 'maxdepth',
   'write it at the top of the module, or export a function seed': 'oninit',
   'write access at each collection and global': 'permissions',
-  'Annals has no plugins; a function of yours can give collections and fields': 'plugins',
+  'Annals has no plugins; a function of your own can return collections and fields': 'plugins',
   [setting('--port')]: 'port',
   [setting('ANNALS_SECRET')]: 'secret',
   'write it as an export of its own: export async function seed({ baseUrl, apiKey }) { … }': 'seed',
   [setting('ANNALS_BASE_URL')]: 'serverurl url',
   [write('globals')]: 'singletypes singletons',
-  [setting('ANNALS_S3_ENDPOINT and its kin, for a bucket')]: 'storage',
+  [setting('ANNALS_S3_ENDPOINT and the other ANNALS_S3_ settings, for a bucket')]: 'storage',
   'annals types writes them': 'typescript',
   'write it at the collection whose documents are files': 'upload',
   'write a collection with auth: true': 'users',
@@ -152,7 +149,7 @@ const configurationKeys = wordsOf({
 const hooks = wordsOf({
   'write "afterChange", whose operation is "create"': 'aftercreate',
   [write('afterDelete')]: 'afterdestroy',
-  'errors are in the log': 'aftererror',
+  'the service logs its errors': 'aftererror',
   [write('afterRead')]: 'afterfind',
   [loginHooks]: 'afterlogin afterlogout beforelogin',
   'write "afterChange", "afterRead" or "afterDelete"': 'afteroperation',
@@ -178,19 +175,20 @@ const access = wordsOf({
 });
 
 const auth = wordsOf({
-  'the texts of mails are email.templates, the page that they lead to urls.resetPassword': 'forgotpassword',
-  'accounts are found by their e-mail alone': 'loginwithusername',
+  'write the texts of mails in email.templates, the page that they link to in urls.resetPassword': 'forgotpassword',
+  'accounts are identified by their e-mail only': 'loginwithusername',
   'Annals knows e-mail and password, and API keys': 'strategies',
-  'an address is proved by an invitation: invite in the place of create': 'verify',
+  'an invitation proves the address: invite users instead of creating them': 'verify',
 });
 
 const upload = wordsOf({
-  'Annals keeps what was sent, and makes no other sizes': 'adminthumbnail crop formatoptions imagesizes resizeoptions',
-  'Annals makes no other sizes; a field of yours can hold it': 'focalpoint',
+  'Annals keeps files as they were sent, and makes no other sizes':
+    'adminthumbnail crop formatoptions imagesizes resizeoptions',
+  'Annals makes no other sizes; a field of your own can hold it': 'focalpoint',
   'files are kept in the data directory or in a bucket, which is a setting': 'staticdir',
 });
 
-/** All of them, in lower case, by what has the keys, as messages call it. */
+/** All tables, by the name that messages have for the owner of the keys. The words are in lower case. */
 export const otherWords: { readonly [what: string]: Words } = {
   'a type of field': types,
   'a field': fieldKeys,
@@ -208,10 +206,10 @@ export const otherWords: { readonly [what: string]: Words } = {
 };
 
 /**
- * The end of a message about a word that authors may know from elsewhere: `; write "boolean"`. Nothing for any other
+ * The end of a message about a word that authors may know from another system: `; write "boolean"`. Empty for any other
  * word.
  *
- * @param what what should know the word, as messages call it: "a field", "the configuration".
+ * @param what the owner of the key, as messages call it: "a field", "the configuration".
  */
 export function otherWord(what: string, word: string): string {
   const words = otherWords[what] ?? {};

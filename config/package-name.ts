@@ -1,2 +1,2 @@
-/** The name of the npm package, as package.json has it: configurations import it. */
+/** The name of the npm package, as in package.json. Configurations import it. */
 export const packageName = 'annals';

@@ -2,33 +2,34 @@ import type Joi from 'joi';
 import { joi } from './joi.ts';
 import type { Collection, Global } from './model.ts';
 
-/** The least that a password has, in characters as people count them. */
+/** The minimum length of a password, in Unicode characters. */
 export const minPasswordCharacters = 8;
 /**
- * The most it has, in UTF-8. bcrypt reads no more: what follows would count for nothing, so it is refused and never
- * cut.
+ * The maximum length of a password, in bytes of UTF-8. bcrypt ignores further bytes, so a longer password is refused,
+ * never cut.
  */
 export const maxPasswordBytes = 72;
 
 /**
- * The problem of a password, as the end of "must …", without a trace of it; undefined without one. Many a bcrypt ends
- * at a NUL, and halves of surrogate pairs all become the same character.
+ * The problem of a password, as the end of "must …"; undefined for a valid one. The text shows nothing of the password.
+ * NUL is refused because many implementations of bcrypt end there, and lone surrogates because they all become the same
+ * character.
  */
 export function passwordProblem(password: string): string | undefined {
   if (!password.isWellFormed() || password.includes('\0')) return 'not hold NUL characters or lone surrogates';
-  // No text of so few UTF-16 units has more bytes; a long one is not counted to its end.
+  // A text with more UTF-16 units also has more bytes, so the bytes of a long text are not counted.
   if (password.length > maxPasswordBytes || Buffer.byteLength(password) > maxPasswordBytes) {
     return `have at most ${maxPasswordBytes} bytes in UTF-8, where letters like "é" take two or more`;
   }
   return [...password].length < minPasswordCharacters ? `have at least ${minPasswordCharacters} characters` : undefined;
 }
 
-/** A password that is chosen. The messages of this schema and the next never show what came. */
+/** The schema of a new password. The messages of this schema and the next never show the value. */
 export function newPassword(): Joi.Schema {
   return secret((password) => passwordProblem(password));
 }
 
-/** A text that is to be compared with a secret, of any form. */
+/** The schema of a text of any form that will be compared with a secret. */
 export function secret(problem: (text: string) => string | undefined = () => undefined): Joi.Schema {
   // Not `Joi.string`, whose own messages show the value.
   return joi()
@@ -39,7 +40,7 @@ export function secret(problem: (text: string) => string | undefined = () => und
     });
 }
 
-/** A body as rules may look at it: that there is a password, but not which: rules and hooks must not see it either. */
+/** A body as rules may see it. Rules and hooks may know that there is a password, but never see it. */
 export function withHiddenPassword({ model }: { model: Collection | Global }, body: unknown): unknown {
   const isAccount = model.kind === 'collection' && model.auth && typeof body === 'object' && body !== null;
   if (!isAccount || !Object.hasOwn(body, 'password')) return body;

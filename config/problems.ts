@@ -1,34 +1,34 @@
 import { otherWord } from './other-words.ts';
 import { didYouMean, show } from './suggest.ts';
 
-/** One thing wrong with a configuration: where, as `collections.posts.fields.title.requred`, and what. */
+/** A problem of a configuration. `path` is its place, for example `collections.posts.fields.title.requred`. */
 export type Problem = { path: string; message: string };
 
-/** The findings of a check of a configuration, and what all parts of it may look at. */
+/** The findings of a check so far, and the data that all parts of the check share. */
 export type Checking = {
   problems: Problem[];
   warnings: string[];
-  /** The collections as written, by slug, for references forward. */
+  /** The collections as they are written, by slug, for references to later collections. */
   collections: ReadonlyMap<string, Entry>;
-  /** The sorts of joins, for when all fields are known: of which collection each is. */
+  /** The sorts to check once all fields are known, each with the collection whose fields it names. */
   sorts: { spot: Spot; collection: string; sort: string }[];
-  /** The lists of fields that are just being checked, each inside the one before. */
+  /** The lists of fields that are being checked, from the outermost to the innermost. */
   open: Set<unknown>;
 };
 
-/** A value of the configuration, where it stands, and what its check gathers. */
+/** A value of the configuration, with its place and the findings so far. */
 export type Spot<T = unknown> = { checking: Checking; path: string; value: T };
 
 /** An object of the configuration before it is checked. */
 export type Entry = { readonly [key: string]: unknown };
 
 /**
- * A test of an option's value, which is a T where it passes; `must` ends the sentence "must …"; `words` are all that
- * pass, if so.
+ * The rule of an option: a value that passes is a T. `must` ends the sentence "must …". `words` are the valid values,
+ * if they can be listed.
  */
 export type Rule<T = unknown> = { passes: (value: unknown) => value is T; must: string; words?: readonly string[] };
 
-/** The form of a field's name. */
+/** The form of the name of a field. */
 export const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** The rules that several options share. */
@@ -54,7 +54,7 @@ export function isEntry(value: unknown): value is Entry {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** True for a function. Its parameters and result cannot be looked at: the caller says what it is meant to be. */
+/** True for a function. Its parameters and result cannot be checked, so the caller names the type. */
 export function isFunction<F extends (...args: never[]) => unknown>(value: unknown): value is F {
   return typeof value === 'function';
 }
@@ -64,18 +64,18 @@ export function report({ checking, path }: Omit<Spot, 'value'>, message: string)
   checking.problems.push({ path, message });
 }
 
-/** Adds a warning: something that works and is probably not meant. */
+/** Adds a warning about something that works but is probably a mistake. */
 export function warn({ checking, path }: Omit<Spot, 'value'>, message: string): void {
   checking.warnings.push(`${path}: ${message}`);
 }
 
-/** The member of an object or the item of a list; its value is undefined where it is missing. */
+/** The member of an object or the item of a list. A missing one has the value undefined. */
 export function at({ checking, path, value }: Spot, key: string | number): Spot {
   const found = Array.isArray(value) ? value[Number(key)] : isEntry(value) ? own(value, String(key)) : undefined;
   return { checking, path: join(path, key), value: found };
 }
 
-/** The objects of a list, each by its name where it has one, else by its index; anything but an object is a problem. */
+/** The objects of a list. The path of each has its name, or its index if it has no name. Any other item is reported. */
 export function* entriesOf(list: Spot<unknown[]>, nameKey: 'name' | 'slug'): Generator<Spot<Entry>> {
   for (const [index, item] of list.value.entries()) {
     const name = isEntry(item) ? own(item, nameKey) : undefined;
@@ -85,12 +85,14 @@ export function* entriesOf(list: Spot<unknown[]>, nameKey: 'name' | 'slug'): Gen
   }
 }
 
-/** Reads `object[key]` if it is its own, so that `constructor` is not found where its author did not write it. */
+/** Reads `object[key]` if it is an own property, so that an inherited `constructor` does not count. */
 export function own(object: Entry, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** True if the value passes; if not, that is a problem. `undefined` fails the rule, but is not reported. */
+/**
+ * True if the value passes the rule; otherwise the problem is reported. `undefined` does not pass, but is not reported.
+ */
 export function passes<T>(spot: Spot, { passes, must, words = [] }: Rule<T>): spot is Spot<T> {
   if (spot.value === undefined) return false;
   if (passes(spot.value)) return true;
@@ -98,18 +100,18 @@ export function passes<T>(spot: Spot, { passes, must, words = [] }: Rule<T>): sp
   return false;
 }
 
-/** The value of an option where it passes, else what it is without one. */
+/** The value of an option if it passes, else the value `otherwise`. */
 export function optionOf<T, Otherwise>(spot: Spot, rule: Rule<T>, otherwise: Otherwise): T | Otherwise {
   return passes(spot, rule) ? spot.value : otherwise;
 }
 
-/** True for an option whose author asks for what it switches on, rightly or not. */
+/** True if an option switches its feature on, whether or not its value is valid. */
 export function isAskedFor(entry: Entry, key: string): boolean {
   const value = own(entry, key);
   return value !== undefined && value !== false;
 }
 
-/** The options of a feature that is switched on by `true` or by options of these keys; null where it is off. */
+/** The options of a feature that `true` or an object of options switches on; null if the feature is off. */
 export function readSwitch(spot: Spot, keys: readonly string[], what: string): Spot<Entry> | null {
   const { value } = spot;
   if (value === undefined || value === false) return null;
@@ -119,7 +121,7 @@ export function readSwitch(spot: Spot, keys: readonly string[], what: string): S
   return options;
 }
 
-/** The rule of a whole number in bounds; `what` says of what it is one, for example " of seconds". */
+/** The rule of a whole number in bounds. `what` is the unit, for example " of seconds". */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER, what = ''): Rule<number> {
   const bounds = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
   return {
@@ -128,7 +130,7 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER, what = '
   };
 }
 
-/** Refuses keys that are not allowed; `what` is what has them, for example "a collection". */
+/** Reports keys that are not allowed. `what` is the owner of the keys, for example "a collection". */
 export function checkKeys(spot: Spot<Entry>, allowed: readonly string[], what: string): void {
   for (const key of Object.keys(spot.value)) {
     if (allowed.includes(key)) continue;
@@ -136,17 +138,17 @@ export function checkKeys(spot: Spot<Entry>, allowed: readonly string[], what: s
   }
 }
 
-/** A path one step on; a step that is not a plain word is quoted. */
+/** The path of a member or item. A key that is not a plain word is quoted. */
 export function join(path: string, key: string | number): string {
   const step = typeof key === 'number' || /^[\w-]{1,64}$/.test(key) ? String(key) : show(key);
   return path === '' ? step : `${path}.${step}`;
 }
 
-/** Names taken so far, to refuse a second one: SQLite does not tell the case of names apart. */
-export type Taken = Map<string, string>;
+/** The names that are taken, by their lower case, because SQLite ignores the case of names. */
+export type TakenNames = Map<string, string>;
 
-/** Notes a name; a name that is taken, in this case or another, is a problem. */
-export function take(spot: Omit<Spot, 'value'>, taken: Taken, name: string): void {
+/** Takes a name. If it is taken already, in the same or another case, the problem is reported. */
+export function take(spot: Omit<Spot, 'value'>, taken: TakenNames, name: string): void {
   const key = name.toLowerCase();
   const earlier = taken.get(key);
   if (earlier === name) report(spot, `${show(name)} is declared twice`);

@@ -1,11 +1,11 @@
 import { isObject, type Json } from './schema.ts';
 
-/** Deeper nodes are passed over: an editor makes a few levels, and each level takes a place on the stack. */
+/** Deeper nodes are ignored: editors make only a few levels, and each level uses the stack. */
 const mostLevels = 100;
 
 /**
- * The text of rich text: of ProseMirror JSON, `{ "type": "doc", "content": [...] }`, with a line for each block. Empty
- * for JSON of any other shape.
+ * The plain text of rich text in ProseMirror JSON, `{ "type": "doc", "content": [...] }`, with a line for each block.
+ * Empty for JSON of any other shape.
  */
 export function textOfRich(value: Json | undefined): string {
   if (!isObject(value) || value.type !== 'doc') return '';
@@ -14,7 +14,7 @@ export function textOfRich(value: Json | undefined): string {
   return lines.filter((line) => line !== '').join('\n');
 }
 
-/** Marks such as bold divide the text of a block into several nodes, which make one text. */
+/** Marks such as bold divide the text of a block into several nodes; the nodes are joined to one line. */
 function gather(node: Json, lines: string[], level: number): void {
   if (!isObject(node) || level > mostLevels) return;
   const { type, text, content } = node;

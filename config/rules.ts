@@ -3,16 +3,16 @@ import type { Collection, Field, Global, RuleWords } from './model.ts';
 import { partsOf } from './nesting.ts';
 import type { Rules } from './schema.ts';
 
-// biome-ignore lint/complexity/noBannedTypes: of a function nothing but its text is looked at
+// biome-ignore lint/complexity/noBannedTypes: only the text of a function is used
 type AnyFunction = Function;
 
-/** Anything of a configuration that has rules and hooks. */
-type Ruled = { access?: object; ruleWords?: RuleWords; hooks?: { [when: string]: readonly AnyFunction[] } };
+/** A part of a configuration that may have rules and hooks. */
+type RuleHolder = { access?: object; ruleWords?: RuleWords; hooks?: { [when: string]: readonly AnyFunction[] } };
 
-/** A rule of the whole configuration, and its author's words on it. */
+/** A rule of the whole configuration, and its description. */
 type TopRule = { rule: AnyFunction | null; description: string | undefined };
 
-/** The parts of a configuration that have rules. */
+/** All parts of a configuration that may have rules. */
 type Parts = {
   collections: readonly Collection[];
   globals: readonly Global[];
@@ -32,8 +32,8 @@ export function ruleNameOf(key: string, decides: string): string {
 
 /**
  * The fingerprint of every rule and hook that is set: `posts.update`, `globals/site.read`, `audit`, `keys`, `erase`,
- * `posts.fields.seo.title.update`, `posts.fields.layout.hero.title.read` in a block, `posts.hooks.beforeChange.0`. It
- * is of the function's own text (Function.prototype.toString): what that calls is not in it.
+ * `posts.fields.seo.title.update`, `posts.fields.layout.hero.title.read` in a block, `posts.hooks.beforeChange.0`. The
+ * fingerprint covers the function's own text (Function.prototype.toString), not the functions that it calls.
  */
 export function rulesOf({ collections, globals, audit, keys, erase }: Parts): Rules {
   const found: [name: string, rule: Rules[string]][] = [];
@@ -43,7 +43,7 @@ export function rulesOf({ collections, globals, audit, keys, erase }: Parts): Ru
     found.push([name, { sha256, ...(description === undefined ? {} : { description }) }]);
   }
 
-  function noteAll(path: string, { access = {}, ruleWords = {}, hooks = {} }: Ruled): void {
+  function noteAll(path: string, { access = {}, ruleWords = {}, hooks = {} }: RuleHolder): void {
     for (const [decides, rule] of Object.entries(access)) note(ruleNameOf(path, decides), rule, ruleWords[decides]);
     for (const [when, list] of Object.entries(hooks)) {
       for (const [index, hook] of list.entries()) note(`${path}.hooks.${when}.${index}`, hook);

@@ -1,27 +1,27 @@
 import type { AdminConfig } from './define-admin.ts';
 import type { FieldType } from './field-types.ts';
 
-/** A JSON value, as it comes out of `JSON.parse`. */
+/** A JSON value, as `JSON.parse` returns it. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
 /** A JSON object. */
 export type JsonObject = { [key: string]: Json };
 
 /**
- * One field as plain data: what the configuration declares, without its functions. Options that are not set are
- * absent, so that two configurations that mean the same give the same JSON.
+ * A field as plain data, without its functions. Options that are not set are absent, so that two configurations with
+ * the same meaning give the same JSON.
  */
 export type FieldSchema = {
-  /** Absent on `row` only. */
+  /** Absent only for a `row`. */
   name?: string;
   type: FieldType;
   label?: string;
   required?: true;
   unique?: true;
   index?: true;
-  /** Callers who see only what read hooks make of the value may filter and sort by what is stored. */
+  /** Callers may filter and sort by the stored value, although a read hook shows them another value. */
   queryable?: true;
-  /** A constant default; a default function is not data and stands only in the model. */
+  /** A constant default. A default function is not data, so only the model has it. */
   defaultValue?: Json;
   options?: { label: string; value: string }[];
   relationTo?: string;
@@ -35,10 +35,10 @@ export type FieldSchema = {
   pattern?: string;
   fields?: FieldSchema[];
   blocks?: { slug: string; label?: string; fields: FieldSchema[] }[];
-  /** `join`: the collection whose field `on` points here. */
+  /** For a `join`: the collection whose field `on` points to the document. */
   collection?: string;
   on?: string;
-  /** `join`: how many of them stand in a document, and in which order. */
+  /** For a `join`: the maximum number of documents in its list, and their order. */
   limit?: number;
   sort?: string;
   richText?: RichTextOptions;
@@ -50,16 +50,16 @@ export type FieldSchema = {
 export type ShownField = Omit<FieldSchema, 'fields' | 'blocks'> & {
   fields?: ShownField[];
   blocks?: { slug: string; label?: string; fields: ShownField[] }[];
-  /** Whether a missing value gets a default. Absent on `row` only. */
+  /** Whether a missing value gets a default. Absent only for a `row`. */
   hasDefault?: boolean;
-  /** The rights of the user; absent for other callers, and on `row`. */
+  /** The rights of the user; absent for other callers, and for a `row`. */
   access?: { read: boolean; create: boolean; update: boolean };
 };
 
-/** The features of the editor of rich text. */
+/** The features of a rich text editor. */
 export type RichTextOptions = { features: RichTextFeature[] };
 
-/** The features of a rich text editor, as the nodes and marks of ProseMirror that they make are called. */
+/** The features of a rich text editor, named after the nodes and marks of ProseMirror that they make. */
 export const richTextFeatures = [
   'bold',
   'italic',
@@ -94,23 +94,23 @@ export type CollectionAdmin = GlobalAdmin & {
   defaultColumns?: string[];
 };
 
-/** A field that holds data: anything but `row`, which only lays out the fields inside it. */
+/** A field that holds data: any field but a `row`, which only arranges its fields. */
 export type DataField = FieldSchema & { name: string };
 
 declare const categories: unique symbol;
 
 /**
- * The name under which the streams of a collection are recorded, which no rename changes: the slug that it began with.
- * Read tables, unique values and the vault know it by this name. That of a global is `globals`.
+ * The name under which the streams of a collection are recorded: its first slug, which no rename changes. Read tables,
+ * unique values and the vault use this name too. The category of a global is `globals`.
  */
 export type Category = string & { readonly [categories]: true };
 
 /** A collection as plain data. */
 export type CollectionSchema = {
   slug: string;
-  /** The slug that it had before. */
+  /** The previous slug of the collection. */
   renamedFrom?: string;
-  /** Absent where it is the slug. Not the author's: it follows from the schemas of the log. */
+  /** Absent if it equals the slug. Authors do not write it: it follows from the schemas in the log. */
   category?: Category;
   labels?: { singular: string; plural: string };
   fields: FieldSchema[];
@@ -124,12 +124,12 @@ export type CollectionSchema = {
 /** A global as plain data. */
 export type GlobalSchema = { slug: string; label?: string; fields: FieldSchema[]; admin?: GlobalAdmin };
 
-/** The whole normalised schema: what `schema.changed` records and what the read tables are made from. */
+/** The whole normalised schema. `schema.changed` records it, and the read tables are made from it. */
 export type Schema = { collections: CollectionSchema[]; globals: GlobalSchema[] };
 
 /**
- * The rules and hooks of a configuration by their names, in the order of these: the SHA-256 of each one's source text
- * as hexadecimal digits, and the author's words. `schema.changed` records them beside the schema.
+ * The rules and hooks of a configuration, by name and sorted by name: the SHA-256 of each source text in hexadecimal
+ * digits, and the description. `schema.changed` records them beside the schema.
  */
 export type Rules = { [name: string]: { sha256: string; description?: string } };
 
@@ -141,17 +141,17 @@ export function categoryOf({ slug, category }: Pick<CollectionSchema, 'slug' | '
 /** The category of globals. */
 export const globalsCategory = 'globals' as Category;
 
-/** True for what has members, which lists have not. */
+/** True for an object that is not a list. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A member of an object; undefined where it only inherits one, as every object does `constructor`. */
+/** An own member of an object; undefined for an inherited one such as `constructor`. */
 export function memberOf(values: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-/** The fields that hold data, with those inside `row` lifted to where their values are. */
+/** The fields that hold data. The fields of a `row` are lifted to the level of their values. */
 export function dataFields(fields: readonly FieldSchema[]): DataField[] {
   const result: DataField[] = [];
   for (const field of fields) {

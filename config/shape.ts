@@ -4,9 +4,10 @@ import { type DataField, dataFields, type Json, type JsonObject } from './schema
 import { mediaPath } from './uploads.ts';
 
 /**
- * Prepares the stable shape of an answer: every field present in the order of the configuration, null or [] where there
- * is no value, nested values likewise, unknown keys and joins left out. A stored value of another type than the field's
- * (its type has changed since) is passed through. Never throws and never changes its argument.
+ * Compiles the function that gives values the stable shape of answers: every field in the order of the configuration,
+ * null or [] for missing values, nested values likewise, without unknown keys and joins. If the type of a field has
+ * changed, an older value of another type passes through unchanged. The function never throws and never changes its
+ * argument.
  */
 export function compileShape(fields: readonly DataField[]): (values: JsonObject) => JsonObject {
   const members = fields
@@ -20,13 +21,17 @@ export function compileShape(fields: readonly DataField[]): (values: JsonObject)
   };
 }
 
-/** A document of an answer: the server's own members, then every field in the order of the configuration. */
+/**
+ * Makes a document of an answer: the members that the server assigns, then every field in the order of the
+ * configuration.
+ */
 export type DocumentShape = (id: string, values: JsonObject) => JsonObject;
 
 /**
- * Prepares the documents of a collection from their values.
+ * Compiles the function that makes the documents of a collection from their values.
  *
- * @param uploadSlug the slug of an upload collection, whose documents have the URL of their file; null elsewhere.
+ * @param uploadSlug the slug of an upload collection, whose documents get the URL of their file; null for other
+ * collections.
  */
 export function compileDocument(fields: readonly DataField[], uploadSlug: string | null): DocumentShape {
   const shape = compileShape(fields);
@@ -38,7 +43,7 @@ export function compileDocument(fields: readonly DataField[], uploadSlug: string
   };
 }
 
-/** Prepares what is answered of a global from its values: it has no id. */
+/** Compiles the function that makes the answer of a global from its values. A global has no id. */
 export function compileGlobal(fields: readonly DataField[]): DocumentShape {
   const shape = compileShape(fields);
   return (_slug, values) => {
@@ -47,7 +52,7 @@ export function compileGlobal(fields: readonly DataField[]): DocumentShape {
   };
 }
 
-/** Prepares the stable shape of one field's value; undefined is a missing one. */
+/** Compiles the function that gives the value of one field its stable shape; undefined is a missing value. */
 export function compileShapeValue(field: DataField): (value: Json | undefined) => Json {
   const holdsList = isList(field);
   const empty = holdsList ? () => [] : () => null;

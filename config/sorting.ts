@@ -3,24 +3,24 @@ import type { Field } from './model.ts';
 import { fieldsOfObject } from './nesting.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
-/** The server's own fields of every document, as fields. */
+/** The fields that the server adds to every document. */
 export const ownFields: readonly Field[] = [
   { name: 'id', type: 'text', isDocumentId: true },
   { name: 'createdAt', type: 'datetime' },
   { name: 'updatedAt', type: 'datetime' },
 ];
 
-/** How many keys a sort may have. */
+/** The maximum number of keys of a sort. */
 export const maxSortKeys = 10;
 
-/** A key of a sort by what documents hold themselves: the names that lead through objects to a field. */
+/** A key of a sort by a field of the documents themselves. `path` leads through objects to the field. */
 type OwnSortKey = { path: readonly string[]; field: Field; isDescending: boolean };
 
 /**
- * Reads a sort that an author has configured for documents of these fields: as in a request, but not through
- * relationships.
+ * Reads a sort of the configuration, for documents with these fields. Its syntax is that of a request, but no path may
+ * lead through a relationship.
  *
- * @returns the keys, and what is wrong with them.
+ * @returns the valid keys, and the problems of the others.
  */
 export function readOwnSort(text: string, fields: readonly Field[]): { keys: OwnSortKey[]; problems: string[] } {
   const keys: OwnSortKey[] = [];
@@ -37,7 +37,7 @@ export function readOwnSort(text: string, fields: readonly Field[]): { keys: Own
   return { keys, problems };
 }
 
-/** The field at the end of a path, or the reason why it cannot be sorted by. */
+/** The field at the end of a path, or the reason why documents cannot be sorted by it. */
 function follow(path: readonly string[], fields: readonly Field[]): Field | string {
   const shown = show(path.join('.'));
   let level: readonly Field[] = fields;
@@ -51,7 +51,7 @@ function follow(path: readonly string[], fields: readonly Field[]): Field | stri
       return `${show(name)} is not a field${where} to sort by${didYouMean(name, names)}; allowed: ${showAll(names)}`;
     }
     if (index === path.length - 1) return affinityOf(field) ? field : `${shown} has no single value to sort by`;
-    if (field.relationTo) return `${shown} goes through a relationship, which the sort of a join cannot`;
+    if (field.relationTo) return `${shown} leads through a relationship, which this sort cannot follow`;
     const inside = fieldsOfObject(field);
     if (!inside) return `${shown} leads into ${show(name)}, which is not an object`;
     level = inside;

@@ -14,19 +14,19 @@ import {
 } from './schema.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
-/** A field whose text is searched: the names that lead to it through objects, and whether it is rich text. */
+/** A field whose text is searched. `path` leads to it through objects. */
 export type TextField = { path: readonly string[]; isRich: boolean };
 
 /** The types that `admin.searchFields` may name. */
 const textTypes: ReadonlySet<FieldType> = new Set(['text', 'textarea', 'richText', 'email', 'url']);
 
-/** The types that are searched where it names none. */
+/** The types that are searched if there is no `admin.searchFields`. */
 const plainTypes: ReadonlySet<FieldType> = new Set(['text', 'textarea', 'email']);
 
-/** The fields about an uploaded file that say nothing to search for. */
+/** The fields of an uploaded file that are not worth searching. */
 const ofFiles: ReadonlySet<string> = new Set(['mimeType', 'sha256', 'url']);
 
-/** The fields of a collection that `q` looks into: those that its author names, else all of plain text. */
+/** The fields of a collection that `q` searches: those in `admin.searchFields`, else all plain text fields. */
 export function searchedFields({ fields, admin, upload }: CollectionSchema): TextField[] {
   const all = textFieldsIn(dataFields(fields), []);
   const named = admin?.searchFields;
@@ -45,21 +45,21 @@ function textFieldsIn(fields: readonly DataField[], before: readonly string[]): 
   });
 }
 
-/** The value at a path through objects; undefined without one. */
+/** The value at a path through objects; undefined if the path leads to no value. */
 export function valueIn(document: JsonObject, path: readonly string[]): Json | undefined {
   let value: Json | undefined = document;
   for (const name of path) value = isObject(value) ? memberOf(value, name) : undefined;
   return value;
 }
 
-/** The text of a field in a document; empty where its value is another. */
+/** The text of a field in a document; empty if the value is not a text. */
 export function textIn(document: JsonObject, { path, isRich }: TextField): string {
   const value = valueIn(document, path);
   if (isRich) return textOfRich(value);
   return typeof value === 'string' ? value : '';
 }
 
-/** The fields on a path through objects, from the outside in; empty where it leads to no field. */
+/** The fields on a path through objects, from the outermost to the innermost; empty if the path leads to no field. */
 export function fieldsOn(fields: readonly Field[], [name, ...rest]: readonly string[]): Field[] {
   const field = fields.find((one) => one.name === name);
   if (!field) return [];
@@ -68,19 +68,19 @@ export function fieldsOn(fields: readonly Field[], [name, ...rest]: readonly str
   return inside.length > 0 ? [field, ...inside] : [];
 }
 
-/** The reason why a path cannot be among the `searchFields` of a collection with these fields; null where it can. */
+/** The reason why a path cannot be in the `searchFields` of a collection with these fields; null if it can. */
 export function searchProblem(path: string, fields: readonly Field[]): string | null {
   return pathProblem(path.split('.'), fields, toSearch);
 }
 
-/** The reason why a path cannot be the `useAsTitle` of a collection with these fields; null where it can. */
+/** The reason why a path cannot be the `useAsTitle` of a collection with these fields; null if it can. */
 export function titleProblem(path: string, fields: readonly Field[]): string | null {
   return pathProblem(path.split('.'), fields, asTitle);
 }
 
 /**
- * A use of fields: `may` says which it takes, `what` ends the sentence "is not a field …", `must` the sentence "is not
- * …".
+ * A use of fields. `may` decides which fields are suitable; `what` ends the sentence "is not a field …", `must` the
+ * sentence "is not …".
  */
 type Use = { may: (field: Field) => boolean; what: string; must: string };
 

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { isNewEnough } from '../server/platform/node-version.js';
 import { findInstalled, problemOf } from './node.js';
 
-// Builds the admin application in a checkout: admin/dist. `node runtime/admin.js build` is what npm run build
-// --workspace admin runs; with `ensure`, as the package and the binary ask for it, files that are newer than their
-// sources stay. npm runs `node runtime/admin.js prepare` after npm ci and npm install: the service works without the
-// application, so what keeps it from being built is told, and does not fail the installation.
+// Builds the admin application of a checkout, admin/dist. `npm run build --workspace admin` runs `node runtime/admin.js
+// build`. With `ensure`, as the builds of the package and the binary use it, files that are newer than their sources
+// stay. npm runs `node runtime/admin.js prepare` after npm ci and npm install: the service works without the
+// application, so a failed build is reported, but does not fail the installation.
 const folder = fileURLToPath(new URL('../admin', import.meta.url));
 const isPrepare = process.argv[2] === 'prepare';
 
@@ -19,14 +19,14 @@ if (problem) {
   if (!isPrepare) process.exitCode = 1;
 }
 
-/** Gives the reason if it cannot be built, in one line. */
+/** Builds the application. Returns the reason if that fails, in one line. */
 function build() {
   const vite = findVite();
   if (!vite) return 'the packages for development are not installed';
   const node = isNewEnough() ? null : findInstalled();
   const problem = isNewEnough() ? null : problemOf(node);
   if (problem) return problem;
-  // Some packages read the environment for whether they are in development.
+  // Some packages read from the environment whether they run in development.
   const { status, signal, error } = spawnSync(node?.file ?? process.execPath, [vite, 'build', '--logLevel', 'warn'], {
     cwd: folder,
     env: { ...process.env, NODE_ENV: 'production' },
@@ -35,7 +35,7 @@ function build() {
   return status === 0 ? null : `vite ended with ${error?.message ?? signal ?? status}`;
 }
 
-/** Whether what is built is newer than what it is made of. */
+/** Whether the built files are newer than their sources. */
 function isFresh() {
   const built = timeOf(join(folder, 'dist/index.html'));
   const sources = [
@@ -59,7 +59,7 @@ function timeOf(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-/** The script of Vite; null where it is not installed. */
+/** The script of Vite; null if it is not installed. */
 function findVite() {
   try {
     const manifest = createRequire(join(folder, 'package.json')).resolve('vite/package.json');

@@ -9,8 +9,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = new URL('../build/bundle/', import.meta.url);
 
 /**
- * The address of its command, unless a file that it is made of was changed since, by its size or its time: then the
- * sources are run.
+ * The address of the bundle's command; null if the size or time of one of its sources has changed: then the sources are
+ * run.
  *
  * @returns {string | null}
  */
@@ -34,9 +34,9 @@ function isAsItWas([path, size, time]) {
 }
 
 /**
- * Makes it, if it is not there as the sources are.
+ * Makes the bundle, unless it is up to date.
  *
- * @returns {string | null} the reason if it cannot be made, in one line.
+ * @returns {string | null} the reason if the bundle cannot be made, in one line.
  */
 export function ensureBundle() {
   if (!existsSync(`${root}node_modules/esbuild`)) return 'the packages for development are not installed';
@@ -49,8 +49,8 @@ export function ensureBundle() {
   return status === 0 ? null : `bundle.ts ended with ${error?.message ?? signal ?? status}`;
 }
 
-// npm runs `node runtime/bundle.js` after npm ci and npm install: the service works without the bundle, so what keeps
-// it from being made is told, and does not fail the installation.
+// npm runs `node runtime/bundle.js` after npm ci and npm install. The service works without the bundle, so a failure is
+// reported, but does not fail the installation.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const problem = ensureBundle();
   if (problem) console.error(`no bundle was made, so the service starts from its sources: ${problem}`);

@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { isNewEnough } from '../server/platform/node-version.js';
 import { findInstalled, problemOf } from './node.js';
 
-// npm runs this after a change of node_modules in a checkout (the script "dependencies"). Node is not a dependency
-// there, because npm would put it before the installed one for every script, and because 190 MB are downloaded only
-// where they are needed.
+// npm runs this file after a change of node_modules in a checkout (the script "dependencies"). Node is not a dependency
+// of the checkout, because npm would prefer it to the installed Node in every script, and because the 190 MB should
+// only be downloaded if they are needed.
 if (!isNewEnough()) {
   if (!findInstalled()) install();
   const problem = problemOf(findInstalled());

@@ -1,4 +1,4 @@
-// This folder is JavaScript without new syntax: it runs on a Node that is too old for the rest.
+// This folder is JavaScript without new syntax, so that it runs on a Node that is too old for the rest.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -50,10 +50,11 @@ export function problemOf(installed) {
 }
 
 /**
- * Continues on that Node with its arguments: in place of this process if possible (from 22.15 on, but not on Windows),
- * else as its parent, which passes signals on and ends as it does.
+ * Continues on another Node with these arguments: in place of this process if possible (from 22.15 on, but not on
+ * Windows), else as a child process, to which this process passes signals, and with whose exit it ends.
  *
- * @param {(() => void) | null} [atEnd] is called when that Node has ended, by this process, which so stays its parent.
+ * @param {(() => void) | null} [atEnd] is called when the other Node has ended. With it, this process always stays the
+ * parent.
  */
 export function handOver(file, args, atEnd) {
   if (!atEnd && process.execve && process.platform !== 'win32') process.execve(file, [file, ...args], process.env);
@@ -71,8 +72,9 @@ export function handOver(file, args, atEnd) {
 }
 
 /**
- * Between npm and a script there is a shell, which passes no signal on, or a parent as above, which can be killed. A
- * process that has lost its parent would go on, and keep its port and its data. (On Windows it cannot be detected.)
+ * Ends this process if its parent dies. Between npm and a script there is a shell, which passes no signals on, or a
+ * parent as above, which can be killed. Without its parent, a process would continue and keep its port and its data.
+ * (On Windows this cannot be detected.)
  */
 export function endWithParent() {
   const { ppid } = process;

@@ -1,62 +1,63 @@
 import type { Readable } from 'node:stream';
 
-/** A file on its way in: whole and safe on the disk of this machine, not yet kept. */
+/** A received file: complete and synced on the disk of this machine, but not yet in the store. */
 export type ReceivedFile = { path: string; size: number; sha256: string };
 
-/** Bytes `start` to `end` of a file, both counted from 0 and part of it. */
+/** The bytes `start` to `end` of a file, inclusive, counted from 0. */
 export type ByteRange = { start: number; end: number };
 
-/** A file that is kept. `size` is bytes. */
+/** A file in the store. `size` is in bytes. */
 type StoredBlob = { sha256: string; size: number };
 
-/** A store of uploaded bytes. The key of a file is the SHA-256 of its bytes, so the same bytes are kept once. */
+/** A store of uploaded files. The key of a file is the SHA-256 of its bytes, so equal files are stored once. */
 export type BlobStore = {
-  /** The folder of this machine in which files are received. */
+  /** The folder on this machine in which files are received. */
   incoming: string;
   /**
    * Prepares the folder or bucket, and checks that it can be used.
    *
-   * @param logId the log whose files they are: the store of another log is refused, since garbage collection would
-   *   remove its files.
+   * @param logId the log to which the files belong. The store of another log is refused, because garbage collection
+   * would remove its files.
    * @throws BlobsRefusedError if it will never work as it is configured; BlobsUnavailableError if it may work later.
    */
   prepare: (logId: string) => Promise<void>;
   /**
-   * Keeps the bytes of a received file; when it resolves they survive a power cut. Bytes that are there are left alone.
+   * Stores a received file. When it resolves, the file survives a power cut. A file that is already there is left
+   * unchanged.
    */
   keep: (file: ReceivedFile) => Promise<void>;
   /** Reads a file, or a part of it. @throws BlobMissingError before the first byte. */
   open: (sha256: string, range?: ByteRange) => Promise<Readable>;
-  /** The size of a file in bytes; null when it is not there. */
+  /** The size of a file in bytes; null if the store does not have it. */
   size: (sha256: string) => Promise<number | null>;
-  /** Every file, in no order. */
+  /** Every file, in no particular order. */
   list: () => AsyncIterable<StoredBlob>;
   /**
    * Removes a file, with every version that the store has of it; a missing file is not an error.
    *
-   * @throws BlobHeldError when something of it stays, because the store does not let go of it.
+   * @throws BlobHeldError if the store keeps some version of it.
    */
   remove: (sha256: string) => Promise<void>;
   /**
-   * Keeps a short text beside the files, for ever: nothing replaces or removes it. When it resolves it survives a power
-   * cut.
+   * Stores a short text beside the files for ever: nothing replaces or removes it. When it resolves, the text survives
+   * a power cut.
    *
    * @param name lower-case letters, digits and `-`.
-   * @throws BlobsRefusedError when another text has this name.
+   * @throws BlobsRefusedError if another text has this name.
    */
   anchor: (name: string, text: string) => Promise<void>;
   /**
-   * The texts that {@link anchor} kept, by their names, from the first name that is not before `from`. If the store
-   * keeps versions, also the texts that were replaced or hidden later.
+   * The texts that {@link anchor} stored, in the order of their names, from the first name that is not before `from`.
+   * If the store keeps versions, also texts that were replaced or hidden later.
    */
   anchors: (from?: string) => AsyncIterable<Anchor>;
   close: () => void;
 };
 
-/** A text that is kept for ever, found by its name. */
+/** A text that is stored for ever under a name. */
 export type Anchor = { name: string; read: () => Promise<string> };
 
-/** How to reach a store; it can be sent to another thread. A bucket's holds a secret. */
+/** How to reach a store, as plain data for other threads. The settings of a bucket contain a secret. */
 export type BlobSettings =
   | { kind: 'folder'; folder: string }
   | {
@@ -69,18 +70,18 @@ export type BlobSettings =
       region: string;
       accessKey: string;
       secretKey: string;
-      /** True: the bucket is part of the path; false: of the host's name. */
+      /** True: the bucket is part of the path; false: part of the host name. */
       pathStyle: boolean;
       /** The days for which Object Lock keeps each anchored text; undefined: as the bucket is configured. */
       checkpointDays?: number;
-      /** The bytes of segments of the log that stay on this machine; undefined: all. */
+      /** The number of bytes of log segments that stay on this machine; undefined: all. */
       localRetentionBytes?: number;
     };
 
-/** Thrown when files cannot be kept or read now: nothing was kept, and it may work later. */
+/** Thrown if files cannot be stored or read now. Nothing was stored, and a later try may succeed. */
 export class BlobsUnavailableError extends Error {
   override name = 'BlobsUnavailableError';
-  /** `full`: no disk space is left. `unreachable`: the store does not answer, or not as it should. */
+  /** `full`: no disk space is left. `unreachable`: the store does not answer, or answers wrongly. */
   readonly reason: 'full' | 'unreachable';
 
   constructor(reason: 'full' | 'unreachable', message: string, options?: ErrorOptions) {
@@ -94,13 +95,10 @@ export class BlobsRefusedError extends Error {
   override name = 'BlobsRefusedError';
 }
 
-/**
- * Thrown when a store does not let go of a file, of which an older version counts as well. The others are not
- * concerned.
- */
+/** Thrown if a store does not remove a file or an older version of it. Other files are not affected. */
 export class BlobHeldError extends BlobsRefusedError {
   override name = 'BlobHeldError';
-  /** Until when a lock holds it, ISO 8601; null when that is not known. */
+  /** The time until which a lock keeps the file, in ISO 8601; null if it is not known. */
   readonly until: string | null;
 
   constructor(message: string, until: string | null) {
@@ -109,7 +107,7 @@ export class BlobHeldError extends BlobsRefusedError {
   }
 }
 
-/** Thrown if a file is missing that should be in the store. */
+/** Thrown if a file that should be in the store is missing. */
 export class BlobMissingError extends Error {
   override name = 'BlobMissingError';
 
@@ -118,7 +116,7 @@ export class BlobMissingError extends Error {
   }
 }
 
-/** True for what an anchored text can be named. */
+/** True for a valid name of an anchored text. */
 export function isAnchorName(name: string): boolean {
   return /^[a-z\d-]{1,200}$/.test(name);
 }

@@ -1,6 +1,6 @@
 const strange = 'a certificate that is not trusted: NODE_EXTRA_CA_CERTS may name a file with its authority';
 
-/** Certificates of other servers that are refused, by the code of the error of TLS. */
+/** The problems of refused server certificates, by the code of the TLS error. */
 export const wrongCertificates: { readonly [code: string]: string } = {
   DEPTH_ZERO_SELF_SIGNED_CERT: strange,
   SELF_SIGNED_CERT_IN_CHAIN: strange,

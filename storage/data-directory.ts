@@ -14,10 +14,10 @@ import { dirname, join } from 'node:path';
 import { isSystemError } from './disk.ts';
 import { makePrivateFolderSync, privateFile } from './private.ts';
 
-/** The folder of a data directory that `annals restore` works in until it is done. */
+/** The folder in a data directory in which `annals restore` works until it is done. */
 export const unfinishedRestore = 'restoring';
 
-/** Thrown if a data directory cannot be used; the message is one line that says what to do. */
+/** Thrown if a data directory cannot be used. The message is a single line that says what to do. */
 export class UnwritableError extends Error {
   override name = 'UnwritableError';
 }
@@ -26,13 +26,13 @@ const { R_OK, W_OK, X_OK } = constants;
 const hasModes = process.platform !== 'win32';
 const forOthers = 0o077;
 
-/** The files that the service itself keeps in a data directory: others may lie there too. */
+/** The files that the service itself keeps in a data directory. There may be other files beside them. */
 const own =
   /^((log|vault|lock|read-[\da-f]+)\.db(\.[\w-]+?)?(-wal|-shm|-journal)?|lock\.json|room\.probe|backup\.json|seeded|directory-id|replica|openapi(-audit)?\.cache)$/;
 
 /**
- * Makes a data directory if it is missing, and takes its files from all other users: earlier versions let everybody
- * read them. Returns a warning for each path that others can still reach.
+ * Makes a data directory if it is missing, and removes the access of other users to its files, because earlier versions
+ * let everybody read them. Returns a warning for each path that others can still reach.
  *
  * @throws UnwritableError if this user may not write there.
  */
@@ -48,8 +48,8 @@ export function prepareDirectory(path: string): string[] {
 }
 
 /**
- * The id of a data directory, which tells it from its copies: the content of a file in it, which is made if it is
- * missing, and the inode of the file, which differs in a copy.
+ * The id of a data directory, which differs from the ids of its copies. It consists of the content of a file in the
+ * directory, which is made if it is missing, and of the inode of this file, which differs in a copy.
  */
 export function directoryId(path: string): string {
   const file = join(path, 'directory-id');
@@ -63,7 +63,7 @@ export function directoryId(path: string): string {
 /**
  * Runs a function that writes to a data directory, or to a file there.
  *
- * @throws UnwritableError if the file system or the modes refuse.
+ * @throws UnwritableError if the file system or the file modes do not allow it.
  */
 export function writing<T>(path: string, run: () => T): T {
   try {
@@ -79,8 +79,8 @@ export function writing<T>(path: string, run: () => T): T {
 const another = 'name another data directory';
 
 /**
- * The meaning of an error of the system, to follow the path in a sentence; null for an error that names the path
- * itself.
+ * The meaning of an error of the system, as the end of a sentence that begins with the path; null for an error that
+ * needs no explanation.
  */
 function meaningOf(code: string): string | null {
   switch (code) {
@@ -90,9 +90,9 @@ function meaningOf(code: string): string | null {
     case 'EPERM':
       return `cannot be read and written by the user that runs this${whoAmI()}: give it to that user, with all that is in it, or ${another}`;
     case 'EEXIST':
-      return `is no folder: ${another}`;
+      return `is not a folder: ${another}`;
     case 'ENOTDIR':
-      return `is below something that is no folder: ${another}`;
+      return `is below something that is not a folder: ${another}`;
     default:
       return null;
   }
@@ -107,7 +107,9 @@ function makeFolder(path: string): void {
     makePrivateFolderSync(path);
   } catch (error) {
     if (isSystemError(error) && error.code === 'ENOENT')
-      throw new UnwritableError(`${path} cannot be made, nothing can be made in ${nearestOf(path)}: ${another}`);
+      throw new UnwritableError(
+        `${path} cannot be made, because nothing can be made in ${nearestOf(path)}: ${another}`,
+      );
     // The message names a folder that exists.
     if (isSystemError(error) && error.code === 'EROFS') accessSync(nearestOf(path), W_OK);
     throw error;
@@ -118,10 +120,10 @@ function nearestOf(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestOf(dirname(path));
 }
 
-/** Lets only its owner open a file. False if the owner is another user, who lets us work with it. */
+/** Restricts a file to its owner. False if the owner is another user, who lets us use the file. */
 function leaveToOwner(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
-  // The files that SQLite keeps beside one come and go.
+  // SQLite's files beside a database come and go.
   if (!stats) return true;
   accessSync(path, R_OK | W_OK);
   if (!hasModes || (stats.mode & forOthers) === 0) return true;

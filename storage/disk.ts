@@ -23,12 +23,12 @@ export async function onDisk<T>(call: Promise<T>): Promise<T> {
 }
 
 /**
- * Files by their numbers, as `node:fs` has them: a handle that is forgotten, as by a reader who is gone without a word,
- * ends the process.
+ * File operations on plain descriptors. A forgotten `FileHandle`, for example of a reader that is gone, would end the
+ * process when it is collected.
  */
 export const files = {
   open: promisify(fs.open),
-  /** Writes all of the bytes at the end of the last write. */
+  /** Writes all bytes, after those of the last write. */
   write: promisify(fs.writeFile),
   sync: promisify(fs.fsync),
   close: promisify(fs.close),
@@ -36,7 +36,7 @@ export const files = {
 
 /** Makes the entries of a folder survive a power cut. */
 export async function syncFolder(path: string): Promise<void> {
-  // Windows opens no folder as a file.
+  // Windows cannot open a folder as a file.
   if (process.platform === 'win32') return;
   const folder = await open(path);
   try {
@@ -46,13 +46,13 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Free room of the disk that a folder is on, in bytes, for those who are not root. */
+/** The free space on the disk of a folder, in bytes, for users other than root. */
 export function freeBytes(folder: string): number {
   const { bavail, bsize } = fs.statfsSync(folder);
   return bavail * bsize;
 }
 
-/** True for what a call to the operating system throws; `code` is the name of the error, such as `ENOENT`. */
+/** True for an error of a call to the operating system. `code` is the name of the error, such as `ENOENT`. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {
   return error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
 }

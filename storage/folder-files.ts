@@ -6,11 +6,12 @@ import { onDisk, syncFolder } from './disk.ts';
 import { codeOf } from './errors.ts';
 import { makePrivateFolder, privateFile } from './private.ts';
 
-/** How long a part is taken for a file that is being written, maybe by another machine. */
+/** The time for which a partial file counts as being written, perhaps by another machine, in milliseconds. */
 const longestWriting = 24 * 3_600_000;
 
 /**
- * The files of a folder, which is made when the first is put there. Several processes may put files there at a time.
+ * Opens the files of a folder. The folder is made when the first file is stored. Several processes may store files at
+ * the same time.
  */
 export function openFolderFiles(folder: string): NamedFiles {
   let isSwept = false;
@@ -32,7 +33,7 @@ export function openFolderFiles(folder: string): NamedFiles {
     await syncFolder(folder);
   }
 
-  /** Removes what processes left that were killed. */
+  /** Removes the partial files of killed processes. */
   async function removeParts(): Promise<void> {
     for (const name of await readdir(folder)) {
       if (!(name.startsWith('.') && name.endsWith('.partial'))) continue;

@@ -19,11 +19,11 @@ const chunkBytes = 128 * 1024;
 /** A folder of files: `<folder>/ab/abcdef…`, each named by its SHA-256. */
 type Folder = {
   folder: string;
-  /** Files are received here, so that a received file becomes a kept one by a rename. */
+  /** The folder in which files are received, on the same disk, so that a rename stores a received file. */
   incoming: string;
-  /** Names the log whose files the folder has. */
+  /** The file that names the log to which the files belong. */
   marker: string;
-  /** Anchored texts. */
+  /** The folder of anchored texts. */
   anchored: string;
 };
 
@@ -66,9 +66,12 @@ async function prepare(paths: Folder, logId: string): Promise<void> {
   }
   const owner = await onDisk(orNull(readFile(marker, 'utf8')));
   if (owner?.trim() !== logId) {
-    // An empty folder belongs to no log: this process has the data directory, so no other one is about to fill it.
+    // An empty folder belongs to no log. This process holds the data directory, so no other process is about to fill
+    // the folder.
     if (owner !== null && !(await isEmpty(paths))) {
-      throw new BlobsRefusedError(`the folder ${folder} holds the files of another log; it may be moved aside`);
+      throw new BlobsRefusedError(
+        `the folder ${folder} holds the files of another log; move the folder aside, or name the right data directory`,
+      );
     }
     await onDisk(writeWhole(marker, `${logId}\n`));
   }
@@ -79,7 +82,7 @@ async function keep(received: { path: string; size: number }, target: string, fo
   await makeFolder(dirname(target));
   // In a restored or altered folder the file may have another size: the received bytes are the right ones.
   if ((await sizeOf(target)) !== received.size) await rename(received.path, target);
-  // Also for a file that was there: the process that put it there may have crashed before this.
+  // The folders are synced even if the file was there: the process that stored it may have crashed before its sync.
   await syncFolder(dirname(target));
   await syncFolder(folder);
 }
@@ -96,7 +99,7 @@ async function anchor({ folder, anchored }: Folder, name: string, text: string):
     await makeFolder(anchored);
     await writeWhole(path, text);
   } else if (there !== text)
-    throw new BlobsRefusedError(`the file ${path} does not hold what was anchored under its name`);
+    throw new BlobsRefusedError(`the file ${path} does not contain the text that was anchored under its name`);
   await syncFolder(anchored);
   await syncFolder(folder);
 }
@@ -126,7 +129,7 @@ async function* list(folder: string) {
   }
 }
 
-/** @throws BlobsUnavailableError also if the folder above was removed, which can happen to a mounted one. */
+/** @throws BlobsUnavailableError also if the parent folder was removed, which can happen to a mounted one. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await makePrivateFolder(path);
@@ -136,7 +139,7 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** Writes a file beside its path, and renames it: a half-written one would be taken for an altered one. */
+/** Writes a file beside its path and renames it, because a half-written file would count as altered. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const part = `${path}.part`;
   await writeFile(part, text, { mode: 0o600, flush: true });

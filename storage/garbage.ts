@@ -9,8 +9,8 @@ let passed = 0;
 let collect: Collect | null = null;
 
 /**
- * Counts bytes of a file that pass through this thread, and has their memory collected every 8 MiB, which takes a
- * millisecond. By itself V8 lets 64 MB and more gather in each thread, since the memory is outside of its heap.
+ * Counts the bytes of files that pass through this thread, and collects their memory every 8 MiB, which takes a
+ * millisecond. Left alone, V8 lets 64 MB and more accumulate in each thread, because the memory is outside its heap.
  */
 export function notePassed(bytes: number): void {
   passed += bytes;
@@ -20,9 +20,9 @@ export function notePassed(bytes: number): void {
 }
 
 /**
- * Collects everything in this thread that nothing uses, and gives the free parts of the heap back to the system: 20 to
- * 30 ms of CPU for a thread that answers requests. V8 by itself keeps the room of young objects, up to 48 MB in a
- * thread, as large as it has ever been.
+ * Collects all garbage of this thread, and returns the free parts of the heap to the system. For a thread that answers
+ * requests this takes 20 to 30 ms of CPU. Left alone, V8 never shrinks the space of young objects, up to 48 MB in a
+ * thread.
  */
 export function collectAll(): void {
   collectWith({ type: 'major', flavor: 'last-resort' });
@@ -34,10 +34,10 @@ function collectWith(options: Parameters<Collect>[0]): void {
 }
 
 /**
- * The flag shows the function to contexts that are made after it, so only here. Then it is as before, since compiled
- * code that is kept on the disk is not used under other flags than those it was made under.
+ * The flag exposes the function only to contexts that are made afterwards, so only here. Then the flag is reset,
+ * because compiled code on the disk is only used under the flags under which it was made.
  *
- * @returns null if other threads have always taken the flag back in between, since it is one for all threads: then
+ * @returns null if other threads have reset the flag in between at every attempt, because all threads share it. Then
  * nothing is collected this time.
  */
 function findCollector(): Collect | null {

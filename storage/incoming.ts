@@ -8,11 +8,11 @@ import { notePassed } from './garbage.ts';
 import { makePrivateFolderSync } from './private.ts';
 
 /**
- * Writes a stream to a new file of a folder, hashing it on the way; when it resolves the bytes survive a power cut. If
- * it fails, the file is removed. A chunk is read only after the last one was written.
+ * Writes a stream to a new file in a folder, and hashes it on the way. When it resolves, the file survives a power cut.
+ * If it fails, the file is removed. A chunk is read only after the previous one was written.
  *
- * @param source an error of it is thrown on; a stream that is refused half way is destroyed.
- * @param look gets every chunk before it is written; its error refuses the file.
+ * @param source its errors are passed on; a stream that is refused half-way is destroyed.
+ * @param look receives every chunk before it is written; if it throws, the file is refused.
  * @throws BlobsUnavailableError if the disk is full or does not work, or the folder is gone.
  */
 export async function receiveFile(
@@ -41,14 +41,14 @@ export async function receiveFile(
       await files.close(file);
     }
   } catch (error) {
-    // The first error is the one to tell.
+    // Only the first error is reported.
     await rm(path, { force: true }).catch(() => {});
     throw error;
   }
   return { path, size, sha256: hash.digest('hex') };
 }
 
-/** Makes the folder in which files are received, and removes what a process that was killed has left in it. */
+/** Makes the folder in which files are received, and removes the files of killed processes from it. */
 export function clearIncoming(folder: string): void {
   makePrivateFolderSync(folder);
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });

@@ -1,13 +1,13 @@
-/** How each thing is given back that this thread keeps to be faster, and could make or read again. */
+/** The functions that release this thread's caches: data that the thread could make or read again. */
 const kept = new Set<() => void>();
 
-/** Has something given back when the thread is at rest. @returns ends that. */
+/** Registers the release of a cache for when the thread is idle. @returns the function that ends the registration. */
 export function keepUntilRest(giveBack: () => void): () => void {
   kept.add(giveBack);
   return () => void kept.delete(giveBack);
 }
 
-/** Gives back all that this thread keeps to be faster. */
+/** Releases all registered caches of this thread. */
 export function giveBackKept(): void {
   for (const giveBack of kept) giveBack();
 }

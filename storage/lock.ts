@@ -6,10 +6,10 @@ import { writing } from './data-directory.ts';
 import { type Holder, holderFile, readHolder } from './holder.ts';
 import { createPrivate, privateFile } from './private.ts';
 
-/** Thrown when another process works on the data directory; its message says which. */
+/** Thrown if another process uses the data directory. The message names the process. */
 export class LockedError extends Error {
   override name = 'LockedError';
-  /** Null when it has not said yet. */
+  /** Null if the process has not described itself yet. */
   readonly holder: Holder | null;
 
   constructor(directory: string, holder: Holder | null) {
@@ -18,24 +18,24 @@ export class LockedError extends Error {
   }
 }
 
-/** A held data directory. `describe` tells others under which address its holder answers. */
+/** The lock of a data directory. `describe` publishes the address under which its holder answers. */
 export type Lock = { describe: (address: string) => void; release: () => void };
 
-/** Held here, for a lock that is never looked at again would be lost: a database without references is closed. */
+/** The databases of held locks. Without a reference, a database would be collected and closed, and the lock lost. */
 const held = new Set<Database.Database>();
 
 /**
- * Takes the data directory for this process alone, until `release` or the end of the process, however it ends: the lock
- * is the operating system's lock on a SQLite file, so a killed holder leaves nothing to clean up.
+ * Locks the data directory for this process, until `release` or the end of the process. It is an operating system's
+ * lock on a SQLite file, so a killed holder leaves nothing to clean up.
  *
- * @param what names the holder in the message that a second one gets, for example "annals serve".
- * @param patience how many milliseconds another process is given to let go.
- * @throws LockedError naming the process that holds it; UnwritableError.
+ * @param what the name of this holder in the message to a second process, for example "annals serve".
+ * @param patience the time to wait for another process to release the lock, in milliseconds.
+ * @throws LockedError, which names the holder; UnwritableError.
  */
 export function lockDirectory(directory: string, what: string, patience = 200): Lock {
   const file = holderFile(directory);
   const lockFile = join(directory, 'lock.db');
-  // An existing file can be opened even if nothing can be written.
+  // A lock file that exists could be opened even if nothing else can be written.
   writing(directory, () => accessSync(directory, constants.W_OK));
   writing(lockFile, () => createPrivate(lockFile));
   const db = new Database(lockFile);

@@ -1,44 +1,48 @@
 import { readSync } from 'node:fs';
 
-/** Thrown when a page is not what the file format of SQLite says. Nothing of it is changed then. */
+/** Thrown if a page does not conform to SQLite's file format. The page is not changed then. */
 export class DamagedPageError extends Error {
   override name = 'DamagedPageError';
   readonly code = 'SQLITE_CORRUPT';
 }
 
 /**
- * A file of SQLite whose write-ahead log is empty, so that the file has the newest version of each page. `descriptor`:
- * the open file. `hasMap`: some pages map where other pages belong.
+ * A SQLite file whose write-ahead log is empty, so that the file has the newest version of each page. `descriptor` is
+ * the open file. `hasMap` is true if it has pointer map pages.
  */
 export type PagedFile = { descriptor: number; pageSize: number; pages: number; hasMap: boolean };
 
-/** `isFree`: by number of page. `trunks`: pages of the list itself, with the number of bytes they use. */
+/**
+ * The free pages. `isFree` is by page number. `trunks` are the pages of the list of free pages itself, with the number
+ * of bytes that they use.
+ */
 export type FreePages = { isFree: Uint8Array; trunks: ReadonlyMap<number, number> };
 
-/** The last page of a row that goes on outside of its tree, and how many bytes of it are in use. */
+/** The last overflow page of a row, and the number of bytes in use on it. */
 type Tail = { page: number; used: number };
 
 /**
- * The first page whose number could begin with the byte of a kind of page. Below it the first byte tells pages of trees
- * from overflow pages, which begin with the number of the next page. 128 GiB with pages of 4 KiB.
+ * The lowest page number whose first byte could be the byte of a page kind. In files with fewer pages, the first byte
+ * distinguishes pages of trees from overflow pages, which begin with the number of the next page. This is 128 GiB with
+ * pages of 4 KiB.
  */
 const mostPages = 0x02_00_00_00;
 
 /** The bytes at the start of the file, before the tree on page 1. */
 const fileHeaderBytes = 100;
 
-/** Kinds of pages of trees, by their first byte. */
+/** The kinds of tree pages, with their first byte. */
 const kinds = { indexInterior: 2, tableInterior: 5, indexLeaf: 10, tableLeaf: 13 };
 
 /**
  * Reads the header of a file (https://sqlite.org/fileformat2.html, section 1.3).
  *
- * @throws DamagedPageError for a file that this does not understand: one with reserved bytes, or too large.
+ * @throws DamagedPageError for a file that this module does not support: with reserved bytes, or too large.
  */
 export function openPages(descriptor: number): PagedFile {
   const header = Buffer.alloc(fileHeaderBytes);
   readAt(descriptor, header, 0);
-  if (header.toString('latin1', 0, 16) !== 'SQLite format 3\0') throw new DamagedPageError('this is no file of SQLite');
+  if (header.toString('latin1', 0, 16) !== 'SQLite format 3\0') throw new DamagedPageError('this is not a SQLite file');
   const size = header.readUInt16BE(16);
   const pageSize = size === 1 ? 65_536 : size;
   const pages = header.readUInt32BE(28);
@@ -47,7 +51,7 @@ export function openPages(descriptor: number): PagedFile {
   return { descriptor, pageSize, pages, hasMap: header.readUInt32BE(52) !== 0 };
 }
 
-/** Reads consecutive pages, from a number on. @throws DamagedPageError if the file is too short. */
+/** Reads consecutive pages, beginning at a page number. @throws DamagedPageError if the file is too short. */
 export function readPages({ descriptor, pageSize }: PagedFile, from: number, into: Buffer): void {
   readAt(descriptor, into, (from - 1) * pageSize);
 }
@@ -60,15 +64,15 @@ function readAt(descriptor: number, into: Buffer, position: number): void {
   }
 }
 
-/** The page that SQLite never uses, since its locks are on the bytes there. */
+/** The page that SQLite never uses, because its locks are on these bytes. */
 export function lockPage({ pageSize }: PagedFile): number {
   return 0x40_00_00_00 / pageSize + 1;
 }
 
-/** Whether a page maps where other pages belong (section 1.8): all of its bytes are in use, or zeros. */
+/** Whether a page is a pointer map page (section 1.8), whose bytes are all in use or zero. */
 export function isMapPage(file: PagedFile, number: number): boolean {
   if (!file.hasMap || number < 2) return false;
-  // Each has five bytes for every page up to the next one.
+  // A pointer map page has five bytes for each page up to the next pointer map page.
   const every = Math.floor(file.pageSize / 5) + 1;
   const page = 2 + Math.floor((number - 2) / every) * every;
   return number === (page === lockPage(file) ? page + 1 : page);
@@ -100,7 +104,7 @@ export function freePages(file: PagedFile): FreePages {
 }
 
 /**
- * Whether a page that is not free is one of a tree: others begin with the number of a page, whose first byte is
+ * Whether a page that is not free belongs to a tree. Overflow pages begin with a page number, whose first byte is
  * smaller.
  */
 export function isTreePage(page: Buffer, number: number): boolean {
@@ -112,11 +116,11 @@ function startOf(number: number): number {
 }
 
 /**
- * Zeros the bytes of a page of a tree that no row uses (section 1.6): between the pointers to rows and the rows, and in
- * freed blocks. SQLite reads none of them.
+ * Zeros the bytes of a tree page that no row uses (section 1.6): between the pointers to rows and the rows, and in
+ * freed blocks. SQLite does not read these bytes.
  *
  * @returns whether a byte was not zero.
- * @throws DamagedPageError, before anything is changed.
+ * @throws DamagedPageError before anything is changed.
  */
 export function clearTreePage(page: Buffer, number: number): boolean {
   const start = startOf(number);
@@ -127,7 +131,7 @@ export function clearTreePage(page: Buffer, number: number): boolean {
     if (at <= last || at + 4 > page.length) throw damaged(number, 'a free block is out of place');
     const end = at + page.readUInt16BE(at + 2);
     if (end < at + 4 || end > page.length) throw damaged(number, 'a free block has a wrong length');
-    // The first four bytes are the offset of the next block, and the length.
+    // The first four bytes of a block are the offset of the next block, and the length.
     blocks.push([at + 4, end]);
     last = end - 1;
   }
@@ -138,7 +142,7 @@ export function clearTreePage(page: Buffer, number: number): boolean {
 
 let zeros = Buffer.alloc(0);
 
-/** Zeros a part of a page. @returns whether something stood there. */
+/** Zeros a part of a page. @returns whether any of its bytes was not zero. */
 export function clear(page: Buffer, from: number, to: number): boolean {
   if (zeros.length < page.length) zeros = Buffer.alloc(page.length);
   if (from >= to || page.compare(zeros, 0, to - from, from, to) === 0) return false;
@@ -159,7 +163,7 @@ function boundsOf(page: Buffer, number: number) {
   return { kind, isInterior, pointers, pointersEnd, content };
 }
 
-/** The ends of the rows of a page of a tree that are too long for it. */
+/** The last overflow pages of the rows of a tree page that are too long for the page. */
 export function tailsOf(file: PagedFile, page: Buffer, number: number): Tail[] {
   const { kind, isInterior, pointers, pointersEnd, content } = boundsOf(page, number);
   if (kind === kinds.tableInterior) return [];
@@ -169,7 +173,7 @@ export function tailsOf(file: PagedFile, page: Buffer, number: number): Tail[] {
     const cell = page.readUInt16BE(pointer);
     if (cell < content || cell + 4 > page.length) throw damaged(number, 'a row is out of place');
     const at = isInterior ? cell + 4 : cell;
-    // A length below 128 has one byte: this spares most rows of indexes the rest.
+    // A length below 128 has only one byte, so most rows of indexes are done here.
     if (most >= 127 && (page[at] as number) < 0x80) continue;
     const { value: length, end } = varintAt(page, at);
     if (length <= most) continue;
@@ -182,34 +186,34 @@ export function tailsOf(file: PagedFile, page: Buffer, number: number): Tail[] {
   return tails;
 }
 
-/** How many bytes of a row may be in its tree, and how many are at least if the row is longer. */
+/** The maximum number of bytes of a row on its tree page, and the minimum number if the row is longer. */
 function localBounds(usable: number, isTable: boolean): { most: number; least: number } {
   const least = Math.floor(((usable - 12) * 32) / 255) - 23;
   return { least, most: isTable ? usable - 35 : Math.floor(((usable - 12) * 64) / 255) - 23 };
 }
 
-/** Of the pages in which a row goes on, the last. `length`: bytes in them. */
+/** The last overflow page of a row. `length` is the number of bytes in all overflow pages. */
 function lastOf(file: PagedFile, { first, length, from }: { first: number; length: number; from: number }): Tail {
   const room = file.pageSize - 4;
   const next = Buffer.alloc(4);
   let page = first;
   for (let left = length; ; left -= room) {
-    if (page < 2 || page > file.pages) throw damaged(from, `a row of it goes on at page ${page}`);
+    if (page < 2 || page > file.pages) throw damaged(from, `one of its rows continues at page ${page}`);
     readPages(file, page, next);
     if (left <= room) {
-      if (next.readUInt32BE(0) !== 0) throw damaged(from, `a row of it does not end at page ${page}`);
+      if (next.readUInt32BE(0) !== 0) throw damaged(from, `one of its rows does not end at page ${page}`);
       return { page, used: 4 + left };
     }
     page = next.readUInt32BE(0);
   }
 }
 
-/** A number of one to nine bytes, seven bits each but for the last (section 1.6). */
+/** Reads a varint: one to nine bytes, with seven bits each except the last (section 1.6). */
 function varintAt(page: Buffer, at: number): { value: number; end: number } {
   let value = 0;
   for (let index = 0; index < 8; index += 1) {
     const byte = page[at + index];
-    if (byte === undefined) throw new DamagedPageError('a number goes beyond its page');
+    if (byte === undefined) throw new DamagedPageError('a number extends beyond its page');
     value = value * 128 + (byte & 0x7f);
     if (byte < 0x80) return { value, end: at + index + 1 };
   }

@@ -3,17 +3,17 @@ import { access, mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from './errors.ts';
 
-/** The modes of what is for the user of this process alone. Windows knows no modes. */
+/** The modes of files and folders that only the user of this process may access. Windows has no modes. */
 export const privateFile = 0o600;
 export const privateFolder = 0o700;
 
 /**
- * Makes an empty file that its owner alone may read and write, unless it is there. The files that SQLite puts beside
- * one have the mode of that one.
+ * Makes an empty file that only its owner may read and write, unless the file exists. SQLite gives the files beside a
+ * database the mode of the database.
  */
 export function createPrivate(path: string): void {
   try {
-    // An existing file is not opened: to close it would drop the locks that this process has on it (POSIX).
+    // An existing file is not opened, because closing it would drop the locks that this process has on it (POSIX).
     closeSync(openSync(path, 'wx', privateFile));
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
@@ -21,8 +21,9 @@ export function createPrivate(path: string): void {
 }
 
 /**
- * Makes a folder, and the missing ones above it, for its owner alone. `recursive` of Node never ends in a folder that
- * exists and takes nothing: one that was removed while it is mounted or the working directory, and folders in /proc.
+ * Makes a folder and its missing parents, only for the owner. The option `recursive` of Node loops for ever in a folder
+ * that exists but accepts no entries: a folder that was removed while it is mounted or the working directory, and
+ * folders in /proc.
  */
 export async function makePrivateFolder(path: string): Promise<void> {
   const parent = dirname(path);
@@ -39,7 +40,7 @@ export async function makePrivateFolder(path: string): Promise<void> {
   }
 }
 
-/** Does the same before it returns. */
+/** As {@link makePrivateFolder}, but synchronous. */
 export function makePrivateFolderSync(path: string): void {
   const parent = dirname(path);
   if (parent !== path && !existsSync(parent)) makePrivateFolderSync(parent);

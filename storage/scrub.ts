@@ -15,31 +15,37 @@ import {
 } from './pages.ts';
 import { isDiskFull, isOutOfFiles, isUnopened, openDatabase, type Sqlite } from './sqlite.ts';
 
-/** A reader is given this long to let go of the write-ahead log; a step that it hinders is tried again later. */
+/**
+ * The time to wait for a reader to release the write-ahead log, in milliseconds. A step that a reader prevents is tried
+ * again later.
+ */
 const patienceMilliseconds = 50;
-/** How long a step looks at pages, and how many it reads at once. */
+/** The time for which a step cleans pages, and the number of pages that it reads at once. */
 const usual = { milliseconds: 20, pagesAtOnce: 128 };
-/** The most bytes that a step writes, since it waits for the disk. Slow disks get fewer. */
+/** The limits of the bytes that a step writes, because it waits for the disk. The limit is lower for slow disks. */
 const writtenBytes = { least: 256 * 1024, most: 4 * 1024 * 1024, first: 1024 * 1024 };
 const slowMilliseconds = 50;
 
 /** The result of a step. */
 export type StepResult =
-  /** Another process reads an older snapshot, so nothing could be done. */
+  /** Another process reads an older snapshot, so no page could be cleaned. */
   | 'busy'
   /** There are more pages to clean. */
   | 'going'
   | 'done';
 
-/** Cleans a file of SQLite of all bytes that it does not use. */
+/** Cleans a SQLite file of all bytes that it does not use. */
 export type Cleaner = {
-  /** Cleans some pages, which blocks the thread for some ten milliseconds. Must be called outside of a transaction. */
+  /** Cleans some pages, which blocks the thread for tens of milliseconds. Call it outside a transaction. */
   step: () => StepResult;
-  /** The pages of the file, and how many of them have been cleaned. */
+  /** The number of pages in the file, and the number of cleaned pages. */
   progress: () => { pages: number; cleaned: number };
-  /** Ends the steps: the next one begins with the first page. Must be called, since until then the WAL grows. */
+  /**
+   * Ends a series of steps; the next step begins with the first page. It must be called, because the WAL grows until
+   * then.
+   */
   end: () => void;
-  /** For a thread that goes on after the connection is closed. */
+  /** Closes the files, for a thread that continues after the connection is closed. */
   close: () => void;
 };
 
@@ -49,7 +55,7 @@ type State = {
   path: string;
   limits: typeof usual;
   /**
-   * The open file. To close it would drop the locks that SQLite has on the file in this process (POSIX), so it stays
+   * The open file. Closing it would drop the locks that SQLite has on the file in this process (POSIX), so it stays
    * open as long as the cleaner.
    */
   descriptor: number | null;
@@ -59,22 +65,22 @@ type State = {
   /** Pages that were changed after they were cleaned. */
   again: Set<number>;
   wasFree: Uint8Array;
-  /** How many bytes a step may write. */
+  /** The number of bytes that a step may write. */
   mayWrite: number;
 };
 
 /**
  * Opens the cleaner of a file, which overwrites with zeros the bytes that no row uses: those of deleted rows, free
  * pages, and the copies that SQLite leaves in the unused part of pages when it moves rows between them. SQLite reads
- * none of these bytes, so readers see no difference, at any moment, nor after a crash.
+ * none of these bytes, so readers never see a difference, not even after a crash.
  *
  * The bytes are written into the file, not through SQLite. That is safe if nothing else changes the file meanwhile: the
  * write-ahead log is empty and the lock of writers is held, so no checkpoint has anything to write. A page that was
  * changed between two steps is cleaned again: between steps a reader of ours keeps the write-ahead log from restarting,
  * so its frames name the changed pages.
  *
- * @param db the connection of the only writer of the file. The pages that it has in memory are dropped: from there old
- *   bytes would come back.
+ * @param db the connection of the only writer of the file. Its page cache is emptied, because old bytes would return
+ * from there.
  */
 export function openCleaner(db: Sqlite, limits = usual): Cleaner {
   const path = db.name;
@@ -106,7 +112,7 @@ export function openCleaner(db: Sqlite, limits = usual): Cleaner {
   function lockedStep(): StepResult {
     begin.run();
     try {
-      // Another process could have written before the lock was ours; the next step reads its frames.
+      // Another process may have written before this one had the lock. The next step reads its frames.
       return walBytes(path) > 0 ? 'busy' : cleanSome(state);
     } finally {
       rollback.run();
@@ -123,7 +129,7 @@ export function openCleaner(db: Sqlite, limits = usual): Cleaner {
     if (guard?.inTransaction) guard.exec('ROLLBACK');
   }
 
-  /** Must be called before `db` is closed: the last connection that is closed must not be a read-only one. */
+  /** Must be called before `db` is closed, because the last connection to be closed must not be read-only. */
   function endGuard(): void {
     guard?.close();
     guard = null;
@@ -145,7 +151,7 @@ export function openCleaner(db: Sqlite, limits = usual): Cleaner {
   };
 }
 
-/** Cleans pages until time or bytes are used up: first those that were changed, then the next ones. */
+/** Cleans pages until the limit of time or bytes is reached: first the pages that were changed, then the next ones. */
 function cleanSome(state: State): StepResult {
   const { again, limits } = state;
   state.descriptor ??= openSync(state.path, 'r+');
@@ -166,15 +172,16 @@ function cleanSome(state: State): StepResult {
     state.next += Math.max(count, 0);
   } while (state.next <= file.pages && isLeft());
   const isDone = state.next > file.pages && again.size === 0;
-  // If done, also without writes: the sync of an earlier try, or of another process, may have failed.
+  // The last step syncs even without writes, because the sync of an earlier try, or of another process, may have
+  // failed.
   if (cleaning.written > 0 || isDone) sync(cleaning);
   if (cleaning.written > 0) state.mayWrite = adapted(state.mayWrite, performance.now() - started);
   return isDone ? 'done' : 'going';
 }
 
 /**
- * Notes pages that have become free, which writes no frame. The end of a row in such a page was to be cleaned together
- * with the row.
+ * Notes pages that have become free: SQLite writes no frame for them. The end of a row on such a page would have been
+ * cleaned together with the row.
  */
 function noteFreed(state: State, { isFree }: FreePages): void {
   const { next, wasFree, again } = state;
@@ -191,8 +198,8 @@ function adapted(mayWrite: number, taken: number): number {
 type Cleaning = { file: PagedFile; free: FreePages; written: number; runs: { bytes: Buffer; position: number }[] };
 
 /**
- * Cleans consecutive pages, and the ends of their rows elsewhere. Nothing of a page is written before it has been
- * understood.
+ * Cleans consecutive pages, and the ends of their rows on other pages. A page is written only after it was completely
+ * parsed.
  */
 function cleanRange(cleaning: Cleaning, from: number, count: number): void {
   const { file } = cleaning;
@@ -221,7 +228,7 @@ function cleanPage(cleaning: Cleaning, page: Buffer, number: number): boolean {
   return isChanged;
 }
 
-/** Cleans the page that a row ends in, after its end. */
+/** Cleans the last page of a row, after the end of the row. */
 function cleanTail(cleaning: Cleaning, number: number, used: number): void {
   const { file, free } = cleaning;
   if (free.isFree[number] === 1) throw new DamagedPageError(`page ${number} is free, and a row ends there`);
@@ -232,7 +239,7 @@ function cleanTail(cleaning: Cleaning, number: number, used: number): void {
 }
 
 function write(cleaning: Cleaning, bytes: Buffer, position: number): void {
-  // Before it is tried: a part of it may be written.
+  // The run is noted before the write, because a failed write may have written a part of it.
   cleaning.runs.push({ bytes, position });
   writeAll(cleaning.file, bytes, position);
   cleaning.written += bytes.length;
@@ -244,8 +251,8 @@ function writeAll({ descriptor }: PagedFile, bytes: Buffer, position: number): v
 }
 
 /**
- * Syncs the cleaned pages. After a failed sync the system may take them for clean: no later sync would write them, and
- * the next step would read them from memory and find nothing to clean. So they are written once more, for the next
+ * Syncs the cleaned pages. After a failed sync, the system may treat them as written: no later sync would write them,
+ * and the next step would read them from memory and find nothing to clean. So they are written once more, for the next
  * sync.
  */
 function sync({ file, runs }: Cleaning): void {
@@ -255,7 +262,7 @@ function sync({ file, runs }: Cleaning): void {
     try {
       for (const { bytes, position } of runs) writeAll(file, bytes, position);
     } catch {
-      // The first error says more.
+      // The first error is the more useful one.
     }
     throw error;
   }
@@ -282,7 +289,7 @@ function pagesInWal(path: string): number[] {
       readSync(descriptor, frame, 0, frameHeaderBytes, at) === frameHeaderBytes;
       at += frameBytes
     ) {
-      // The frames after it are older than the last restart of the write-ahead log.
+      // From here on, the frames are older than the last restart of the write-ahead log.
       if (frame.compare(salt, 0, 8, 8, 16) !== 0) break;
       found.push(frame.readUInt32BE(0));
     }
@@ -300,7 +307,7 @@ function walOf(path: string): string {
   return `${path}-wal`;
 }
 
-/** Moves the write-ahead log into the file, and empties it. False while a reader uses an older snapshot. */
+/** Moves the write-ahead log into the file and empties the log. False while a reader uses an older snapshot. */
 export function emptyWal(db: Sqlite): boolean {
   const usual = db.pragma('busy_timeout', { simple: true });
   db.pragma(`busy_timeout = ${patienceMilliseconds}`);
@@ -311,12 +318,12 @@ export function emptyWal(db: Sqlite): boolean {
   }
 }
 
-/** Why a file cannot be cleaned now, though it may be later. `room`: the disk is full. `files`: too many are open. */
+/** The temporary reason why a file cannot be cleaned. `room`: the disk is full. `files`: too many files are open. */
 export type Hindrance = 'room' | 'files';
 
 /**
- * The meaning of an error of {@link Cleaner}; null for an error that does not pass by itself. A file that SQLite could
- * not open counts as too many open files: others may have been closed before that could be checked.
+ * The meaning of an error of a {@link Cleaner}; null for an error that is not temporary. If SQLite could not open a
+ * file, that counts as too many open files, because others may have been closed before this could be checked.
  */
 export function hindranceOf(error: unknown): Hindrance | null {
   if (isDiskFull(error)) return 'room';

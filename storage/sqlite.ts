@@ -8,42 +8,43 @@ import { createPrivate } from './private.ts';
 /** An open SQLite file. */
 export type Sqlite = Database.Database;
 
-/** A prepared statement with any parameters; its results are rows, or their one column. */
+/** A prepared statement with any parameters. Its results are rows, or the values of a single column. */
 export type Statement<Row = unknown, Parameters extends unknown[] = unknown[]> = Database.Statement<Parameters, Row>;
 
 /**
- * How hard a commit is pressed on the disk: `full` survives a power cut, `normal` survives a killed process and may
- * lose the last commits in a power cut, `off` is for files that are thrown away when the process dies.
+ * The durability of a commit. `full` survives a power cut. `normal` survives a killed process, but a power cut may lose
+ * the last commits. `off` is for files that are thrown away when the process dies.
  */
 export type Durability = 'full' | 'normal' | 'off';
 
 type OpenOptions = {
   durability?: Durability;
   readonly?: boolean;
-  /** Overwrite deleted content with zeros. */
+  /** Overwrites deleted content with zeros. */
   secureDelete?: boolean;
-  /**
-   * Whether a file that is made by this can give back pages that it does not use any more, by {@link giveBackPages}.
-   */
+  /** Makes a new file in such a way that {@link giveBackPages} can return its unused pages to the disk. */
   shrinks?: boolean;
-  /** Page cache in MiB; default 16. */
+  /** The size of the page cache in MiB; default 16. */
   cacheMiB?: number;
-  /** How many MiB of changed pages a transaction keeps in memory, if that is more than the cache. */
+  /** The size of the changed pages that a transaction keeps in memory, in MiB, if it is more than the cache. */
   changedMiB?: number;
 };
 
 const synchronousOf: Record<Durability, number> = { off: 0, normal: 1, full: 2 };
 
-/** Settings that SQLite was seen to take in this thread: that depends on the SQLite, not on the file. */
+/**
+ * The settings that SQLite is known to accept, checked once for each thread: this depends on the version of SQLite, not
+ * on the file.
+ */
 const taken = new Set<string>();
 
 /** The connections of this thread; some may be closed. */
 const opened = new Set<WeakRef<Sqlite>>();
 
 /**
- * Opens a SQLite file with the settings every file of the service uses, reads them back once and throws when one did
- * not take: better-sqlite3 silently makes write-ahead logging `synchronous=NORMAL`, and SQLite before 3.51.3 has the
- * WAL-reset bug.
+ * Opens a SQLite file with the settings that every file of the service uses. It reads the settings back once, and
+ * throws if SQLite did not accept one: better-sqlite3 silently sets `synchronous=NORMAL` with write-ahead logging, and
+ * SQLite before 3.51.3 has the WAL-reset bug.
  *
  * @throws OutOfFilesError, SqliteError.
  */
@@ -52,7 +53,7 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
   if (!readonly && path !== ':memory:') createPrivate(path);
   const db = explained(() => new Database(path, { readonly, fileMustExist: readonly }));
   try {
-    // Before anything is written.
+    // This must come before anything is written.
     if (options.shrinks) db.pragma('auto_vacuum = INCREMENTAL');
     if (!readonly) explained(() => setJournal(db, durability === 'off' || path === ':memory:' ? 'memory' : 'wal'));
     const settings: Record<string, number> = {
@@ -64,11 +65,11 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
       cell_size_check: 1,
       mmap_size: 0,
       journal_size_limit: 64 * 1024 * 1024,
-      // In pages: hot pages of the indexes are written back once for many commits.
+      // In pages. Hot pages of indexes are written back once for many commits.
       wal_autocheckpoint: 4096,
       cache_size: -cacheMiB * 1024,
       secure_delete: secureDelete ? 1 : 0,
-      // In pages too.
+      // Also in pages.
       ...(changedMiB === undefined ? {} : { cache_spill: changedMiB * 256 }),
     };
     const pragmas = Object.entries(settings).map(([name, value]) => `PRAGMA ${name} = ${value};`);
@@ -83,15 +84,15 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
     return db;
   } catch (error) {
     db.close();
-    // SQLite does not say which.
+    // The message of SQLite does not name the file.
     if (isNoDatabase(error)) (error as Error).message = `${basename(path)}: ${(error as Error).message}`;
     throw error;
   }
 }
 
 /**
- * Empties the page caches of all connections of this thread; the next reads find their pages in the cache of the
- * system.
+ * Empties the page caches of all connections of this thread. The next reads find their pages in the cache of the
+ * operating system.
  */
 export function emptyCaches(): void {
   for (const one of opened) {
@@ -99,7 +100,7 @@ export function emptyCaches(): void {
     try {
       if (db?.open) db.pragma('shrink_memory');
     } catch {
-      // It is in the middle of a query, and keeps its pages.
+      // The connection is in the middle of a query, and keeps its pages.
     }
   }
 }
@@ -107,8 +108,8 @@ export function emptyCaches(): void {
 const incremental = 2;
 
 /**
- * Gives at most `most` unused pages of a file back to the disk, in a transaction; the next checkpoint makes the file
- * smaller. `spare` pages stay. @returns whether there are more.
+ * Returns at most `most` unused pages of a file to the disk, in a transaction; the next checkpoint shrinks the file.
+ * `spare` unused pages stay. @returns whether there are more.
  */
 export function giveBackPages(db: Sqlite, most: number, spare: number): boolean {
   const unused = Number(db.pragma('freelist_count', { simple: true })) - spare;
@@ -118,7 +119,7 @@ export function giveBackPages(db: Sqlite, most: number, spare: number): boolean 
 }
 
 /**
- * Makes something, such as a prepared statement, when it is asked for first: most users of a file need few of its
+ * Makes a value, such as a prepared statement, on first use, because most users of a file need only a few of its
  * statements.
  */
 export function late<T>(make: () => T): () => T {
@@ -129,7 +130,7 @@ export function late<T>(make: () => T): () => T {
   };
 }
 
-/** A statement that is prepared when it is asked for first. */
+/** A statement that is prepared on first use. */
 export function prepareLate<Values extends unknown[], Row>(
   db: Sqlite,
   sql: string,
@@ -137,7 +138,7 @@ export function prepareLate<Values extends unknown[], Row>(
   return late(() => db.prepare<Values, Row>(sql));
 }
 
-/** The same for a statement of one column, which gives its values. */
+/** As {@link prepareLate}, for a statement with one column, whose values it returns. */
 export function pluckLate<Values extends unknown[], Value>(
   db: Sqlite,
   sql: string,
@@ -145,7 +146,7 @@ export function pluckLate<Values extends unknown[], Value>(
   return late(() => db.prepare<Values, Value>(sql).pluck());
 }
 
-/** Opens a file, gives it to be used, and closes it. @throws what {@link openDatabase} does. */
+/** Opens a file, calls `use` with it, and closes it. @throws the errors of {@link openDatabase}. */
 export function withDatabase<T>(path: string, options: OpenOptions, use: (db: Sqlite) => T): T {
   const db = openDatabase(path, options);
   try {
@@ -155,28 +156,31 @@ export function withDatabase<T>(path: string, options: OpenOptions, use: (db: Sq
   }
 }
 
-/** Whether a file has a table of this name. */
+/** Whether a file has a table with this name. */
 export function hasTable(db: Sqlite, name: string): boolean {
   return db.prepare('SELECT count(*) FROM sqlite_schema WHERE name = ?').pluck().get(name) === 1;
 }
 
-/** Not `off`: better-sqlite3 opens files in SQLite's defensive mode, which silently keeps another mode. */
+/**
+ * Sets the journal mode. `off` is not possible: better-sqlite3 opens files in SQLite's defensive mode, which silently
+ * keeps another mode.
+ */
 function setJournal(db: Sqlite, mode: 'memory' | 'wal'): void {
   const actual = db.pragma(`journal_mode = ${mode}`, { simple: true });
-  if (actual !== mode) throw new Error(`SQLite did not accept journal_mode = ${mode}: it says ${String(actual)}`);
+  if (actual !== mode) throw new Error(`SQLite did not accept journal_mode = ${mode}: it reports ${String(actual)}`);
 }
 
 function assertTaken(db: Sqlite, settings: Record<string, number>): void {
   for (const [name, value] of Object.entries(settings)) {
     const actual = readBack(db, name);
-    if (actual !== value) throw new Error(`SQLite did not accept ${name} = ${value}: it says ${String(actual)}`);
+    if (actual !== value) throw new Error(`SQLite did not accept ${name} = ${value}: it reports ${String(actual)}`);
   }
   assertVersion(db);
 }
 
 function readBack(db: Sqlite, name: string): unknown {
   const value = db.pragma(name, { simple: true });
-  // A build without memory mapping answers nothing at all, which is the 0 that is wanted.
+  // A build without memory mapping returns nothing, which means 0.
   return name === 'mmap_size' ? (value ?? 0) : value;
 }
 
@@ -202,7 +206,7 @@ function assertVersion(db: Sqlite): void {
   }
 }
 
-/** Thrown when SQLite cannot open a file because too many are open. */
+/** Thrown if SQLite cannot open a file because too many files are open. */
 export class OutOfFilesError extends Error {
   override name = 'OutOfFilesError';
   readonly code = 'EMFILE';
@@ -269,7 +273,7 @@ export function isBusy(error: unknown): boolean {
   return codeOf(error)?.startsWith('SQLITE_BUSY') === true;
 }
 
-/** True when SQLite will not run a query because it is too large: too many values, or nested too deep. */
+/** True if SQLite refuses a query because it is too large: it has too many values, or is nested too deeply. */
 export function isTooLarge(error: unknown): boolean {
   return (
     error instanceof Database.SqliteError &&
@@ -277,14 +281,14 @@ export function isTooLarge(error: unknown): boolean {
   );
 }
 
-/** True for what reading a damaged file throws: pages, tables, rows or JSON in it are not what they were made as. */
+/** True for an error of reading a damaged file, whose pages, tables, rows or JSON have been altered. */
 export function isDamage(error: unknown): boolean {
   return error instanceof SyntaxError || /^SQLITE_(CORRUPT|NOTADB|ERROR|CONSTRAINT|FORMAT)/.test(codeOf(error) ?? '');
 }
 
 /**
- * True if a file that is opened to be read has a journal with a change to roll back. A file gets its write-ahead log in
- * such a change, and a power cut may leave its journal, or restore it.
+ * True if a file that was opened read-only has a journal with a change to roll back. The switch of a file to
+ * write-ahead logging is such a change, and a power cut may leave its journal behind, or bring it back.
  */
 export function isHalfChanged(error: unknown): boolean {
   return codeOf(error) === 'SQLITE_READONLY_ROLLBACK';

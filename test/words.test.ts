@@ -15,7 +15,7 @@ const beginnings = /\b(?:Who|What|Whoever)\b(?:(?!\n\s*\n)[^.!?|])*([.!?|]?)/g;
 
 /**
  * The number of old habits that are left in the sources, by folder at the top. These are upper bounds that only
- * decrease, until each is 0. The ones in verify/, and all but two in server/, are texts of archives, whose bytes the
+ * decrease, until each is 0. The ones in verify/, and all but one in server/, are texts of archives, whose bytes the
  * verifier compares.
  */
 const left: Record<string, number> = {
@@ -30,7 +30,7 @@ const left: Record<string, number> = {
   examples: 0,
   projections: 0,
   runtime: 0,
-  server: 13,
+  server: 12,
   storage: 0,
   test: 37,
   verify: 4,

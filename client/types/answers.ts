@@ -11,10 +11,13 @@ export type Page<Document> = {
   prevPage: number | null;
 };
 
-/** A value that documents are grouped by; null for those without one. */
+/** A value by which documents are grouped; null for documents without a value. */
 export type GroupValue = string | number | boolean | null;
 
-/** Groups of documents: the value of each path of `groupBy`, and the figures that were asked for. */
+/**
+ * Groups of documents: for each group the values of the `groupBy` paths, the count, and the requested figures. `total`
+ * is the number of groups.
+ */
 export type Groups<By extends string, Figures extends Record<string, string>> = {
   groups: ({ key: { [Path in By]: GroupValue }; count: number } & {
     [Kind in keyof Figures as [Figures[Kind]] extends [never] ? never : Kind]: {
@@ -24,21 +27,21 @@ export type Groups<By extends string, Figures extends Record<string, string>> = 
   total: number;
 };
 
-/**
- * The documents that a search has found, and how many there are in all. `excerpt` is HTML: escaped text, with `<mark>`.
- */
+/** The results of a search; `total` counts all matches. `excerpt` is HTML: escaped text with `<mark>`. */
 export type Found<Slug extends string = string> = {
   hits: { collection: Slug; id: string; title: string; excerpt: string }[];
   total: number;
 };
 
-/** A page of a list that is not counted. */
+/** One page of a list whose documents are not counted. */
 export type UncountedPage<Document> = Omit<Page<Document>, 'total' | 'totalPages'> & { total: null; totalPages: null };
 
-/** The documents of a list after a place in it; `nextCursor` is the next one, null at the end. */
+/**
+ * The documents of a list after a cursor. `nextCursor` is the `after` of the next page, null at the end of the list.
+ */
 export type CursorPage<Document> = {
   docs: Document[];
-  /** Null where they are not counted. */
+  /** The number of all documents of the list; null with `count: 'none'`. */
   total: number | null;
   limit: number;
   page: null;
@@ -51,8 +54,8 @@ export type CursorPage<Document> = {
 };
 
 /**
- * A document or global that points at another; `field` is the path of the field by which it does, without places in
- * lists.
+ * A document or global with a reference to a document. `field` is the path of the referring field, without list
+ * indexes.
  */
 export type Reference<Slug extends string = string, Global extends string = string> = (
   | { collection: Slug; id: string }
@@ -60,8 +63,8 @@ export type Reference<Slug extends string = string, Global extends string = stri
 ) & { field: string; title: string };
 
 /**
- * A deleted document; `version` is the last at which it was there. `title`, `reason` and `deletedBy` may be for
- * auditors only.
+ * A deleted document; `version` is its last version before the deletion. `title`, `reason` and `deletedBy` are null for
+ * callers who may not see them.
  */
 export type Trashed<Slug extends string = string> = {
   collection: Slug;
@@ -76,19 +79,22 @@ export type Trashed<Slug extends string = string> = {
 /** The answer to a login. */
 export type Login<User> = { token: string; user: User };
 
-/** Whether what was asked for is on its way. */
+/** The answer to a call that sends a mail or sets a password. */
 export type Success = { success: true; message: string };
 
-/** The cause of an event; `label` is there where it was asked for. */
+/** The actor of an event. `label` is present if `actors: 'names'` was requested. */
 export type Actor = { type: 'user' | 'apiKey' | 'system' | 'anonymous'; id?: string; label?: string | null };
 
-/** An operation that a scope of an API key may name. */
+/** An operation that a scope of an API key can allow. */
 export type KeyOperation = 'read' | 'create' | 'update' | 'delete';
 
-/** A part of the history that an API key may see, or the right to erase. */
+/** A right to the history that an API key may have, or the right to erase. */
 export type KeyAudit = 'headers' | 'payloads' | 'export' | 'erase';
 
-/** An API key. `lastUsedAt` is to the minute; it may name what is configured no longer. */
+/**
+ * An API key. `lastUsedAt` is accurate to the minute. `scopes` may name collections and globals that are no longer
+ * configured.
+ */
 export type ApiKey = {
   id: string;
   name: string;
@@ -100,10 +106,10 @@ export type ApiKey = {
   lastUsedAt: string | null;
 };
 
-/** An API key whose secret is shown, for the option `apiKey` of a client. */
+/** An API key with its secret, which is the option `apiKey` of a client. */
 export type ApiKeyWithSecret = ApiKey & { secret: string };
 
-/** A webhook of the configuration, and how far it has come; of its URL the origin alone is told. */
+/** A webhook of the configuration, with the state of its deliveries. Of its URL only the origin is shown. */
 export type Webhook = {
   name: string;
   origin: string;
@@ -116,7 +122,7 @@ export type Webhook = {
   lastDeliveredAt: string | null;
 };
 
-/** A delivery that did not succeed yet, with its message. */
+/** A delivery that has not succeeded yet, with its message. */
 export type Delivery = {
   id: string;
   state: 'waiting' | 'parked';
@@ -136,7 +142,9 @@ export type Delivery = {
   error: string | null;
 };
 
-/** One version of a document or global. `reason`, `rule` and `changed` are for callers who may see payloads. */
+/**
+ * A version of a document or global. `reason`, `rule` and `changed` are present only for callers who may see payloads.
+ */
 export type Version = {
   version: number;
   position: number;
@@ -144,28 +152,31 @@ export type Version = {
   recordedAt: string;
   actor: Actor;
   reason?: string | null;
-  /** The rule that admitted it, such as `posts.update`, if the event names one. */
+  /** The rule that allowed the change, such as `posts.update`, if the event names one. */
   rule?: string;
   changed?: string[];
   erased?: true;
 };
 
-/** Where a document or global stands: its newest version, and the position of that in the log. */
+/** The state of a document or global: its newest version, and the position of that version in the log. */
 export type StreamState = { stream: string; exists: boolean; erased: boolean; version: number; position: number };
 
-/** Versions, oldest first; `next` is the `after` of the next ones, null at the end. */
+/** Versions, oldest first. `next` is the `after` of the next page, null at the end. */
 export type Versions = { versions: Version[]; next: number | null };
 
-/** The state that a restore goes back to: a version, or the state when the log stood at a position. */
+/** The state to restore: a version, or the state as of a position of the log. */
 export type RestoreSource = { version: number } | { position: number };
 
-/** The event by which a document came or went. */
+/** The event that created or deleted a document. */
 export type Turn = { version: number; position: number; recordedAt: string };
 
-/** Why a document is not there as of a moment: it was created later, or was deleted by then. */
+/** The reason why a document does not exist as of a moment: it was created later, or deleted before. */
 export type Absence = { created: Turn } | { deleted: Turn };
 
-/** The effect that a restore would have. */
+/**
+ * The effect that a restore would have. `diff` lists the fields that would change, `dangling` the references to missing
+ * documents, `conflicts` the unique values that other documents have.
+ */
 export type RestorePlan = {
   source: { version: number; position: number };
   diff: { field: string; before: unknown; after: unknown }[];
@@ -173,18 +184,23 @@ export type RestorePlan = {
   conflicts: { field: string; id?: string }[];
 };
 
-/** A document of a call about many: `index` is its place in the call, `version` that after it. */
+/**
+ * The result for one document of a bulk call. `index` is its place in the call, `version` its version after the call.
+ */
 export type BulkResult<Outcome extends string> = { index: number; id: string; version: number; outcome: Outcome };
 
-/** Documents that one call has created; `batch` is in each of its events, null where nothing was recorded. */
+/**
+ * The result of a bulk create. `batch` is the id of the call, which each of its events has; null if nothing was
+ * recorded.
+ */
 export type BulkCreated = { results: Omit<BulkResult<never>, 'outcome'>[]; batch: string | null };
 
-/** Documents that one call has created or changed. */
+/** The result of a bulk upsert. */
 export type BulkUpserted = { results: BulkResult<'created' | 'updated' | 'unchanged'>[]; batch: string | null };
 
 /**
- * Documents that one call has changed or deleted, or with `dryRun` would: how many it is about, and how many differ
- * after it.
+ * The result of a bulk update or delete, or of its dry run. `matched` is the number of selected documents, `changed`
+ * the number of documents that the call changes.
  */
 export type BulkChanged<Outcome extends string> = {
   matched: number;
@@ -193,12 +209,12 @@ export type BulkChanged<Outcome extends string> = {
   batch: string | null;
 };
 
-/** The undoing of a call about many documents. */
+/** The result of undoing a bulk call. */
 export type Undone = Omit<BulkChanged<never>, 'results'> & {
   results: (BulkResult<'deleted' | 'restored' | 'updated' | 'unchanged'> & { collection: string })[];
 };
 
-/** A session of an account; `isCurrent`: it is that of the call. */
+/** A session of an account. `isCurrent` is true for the session of the call. */
 export type Session = {
   sid: string;
   startedAt: string;
@@ -209,7 +225,9 @@ export type Session = {
   isCurrent: boolean;
 };
 
-/** The state of an account beside its document; `failures` are the failed logins in a row that still count. */
+/**
+ * The state of an account, beside its document. `failures` is the number of failed logins in a row that still count.
+ */
 export type AccountState = {
   locked: boolean;
   lockedUntil: string | null;
@@ -219,27 +237,27 @@ export type AccountState = {
   sessions: Session[];
 };
 
-/** A draft that the user keeps; `version` is that of the document which was changed. */
+/** Unsaved changes of the user. `version` is the version of the document that they change, null for a new document. */
 export type OwnDraft = ({ collection: string; id: string } | { global: string; id: null }) & {
   title: string;
   updatedAt: string;
   version: number | null;
 };
 
-/** Such a draft with what was typed. */
+/** Unsaved changes with their data. */
 export type OwnDraftWithData = OwnDraft & { data: Record<string, unknown> };
 
-/** An invitation that can be accepted. */
+/** An invitation that can still be accepted. */
 export type Invitation = {
   id: string;
   email: string;
-  /** Its sender, as events name users: `<slug>/<id>`. */
+  /** The sender, named as in events: `<slug>/<id>`. */
   invitedBy: { type: 'user'; id: string };
   createdAt: string;
   expiresAt: string;
 };
 
-/** The facts that an admin UI needs before a user logs in. */
+/** The data that an admin application needs before a user logs in. */
 export type Boot = {
   title: string;
   initialized: boolean;

@@ -1,6 +1,9 @@
 import type { Actor, StreamState, Version } from './answers.ts';
 
-/** An event of the log: its header (docs/log-format.md), and for who may see payloads what it recorded. */
+/**
+ * An event of the log: its header (docs/log-format.md), and for callers who may see payloads also its `data` and
+ * `context`.
+ */
 export type LogEvent = {
   header: {
     position: number;
@@ -14,16 +17,19 @@ export type LogEvent = {
   data?: Record<string, unknown> | null;
   context?: Record<string, unknown> | null;
   erased?: true;
-  /** The payload is not for this caller. */
+  /** The caller may not see the payload. */
   withheld?: true;
-  /** Fields that the caller may not read are left out; the others have the names of today. */
+  /** Fields that the caller may not read are left out. The other fields have their present names. */
   partial?: true;
 };
 
-/** Some events of the log, in the order of their positions; `next` is the `after` of the next ones, null at the end. */
+/** Events of the log, in the order of their positions. `next` is the `after` of the next page, null at the end. */
 export type LogEvents = { events: LogEvent[]; next: number | null; size: number };
 
-/** A version with the whole document after it, in the names and fields of that time; null where it was not there. */
+/**
+ * A version with the whole document as of that version, in the fields of that time. `document` is null if the document
+ * did not exist.
+ */
 export type VersionWithDocument = {
   stream: string;
   version: number;
@@ -33,15 +39,15 @@ export type VersionWithDocument = {
   erased?: true;
 };
 
-/** One step of a JSON Patch (RFC 6902). */
+/** A step of a JSON Patch (RFC 6902). */
 export type PatchStep = { op: 'add' | 'replace'; path: string; value: unknown } | { op: 'remove'; path: string };
 
-/** Two versions of a document or global. Null stands for version 0, before anything was there. */
+/** Two versions of a document or global. Null is version 0, before the first change. */
 type Between = { from: Version | null; to: Version | null };
 
 /**
- * The difference of two versions, in the names of today. `fields` and `patch` are null if one of the two versions of a
- * document is erased.
+ * The difference between two versions, in the present names of fields. `fields` and `patch` are null if one of the two
+ * versions of a document is erased.
  */
 export type Difference = Between &
   (
@@ -54,11 +60,11 @@ export type Difference = Between &
     | { global: StreamState; fields: { field: string; before: unknown; after: unknown }[]; patch: PatchStep[] }
   );
 
-/** A field, and the version that set its value; `version` is null if no event ever did. */
+/** A field and the version that set its value. `version` is null if no event set the value. */
 export type BlamedField = { field: string; value: unknown } & (
   | { version: null }
   | (Omit<Version, 'reason' | 'changed' | 'erased'> & { reason: string | null })
 );
 
-/** The event behind each field of a document or global. */
+/** The version behind each field of a document or global. */
 export type Blame = { version: number; fields: BlamedField[] } & ({ document: StreamState } | { global: StreamState });

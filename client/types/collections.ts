@@ -55,7 +55,7 @@ import type {
 
 /** The methods of every collection. */
 export type Documents<in out C extends AnyConfig, in out Slug extends string> = {
-  /** One page of documents, or those after a place in the list. */
+  /** One page of documents; with `after`, the documents after a cursor. */
   find: {
     <const Depth extends number = 0, const Select extends string = never>(
       options: CursorOptions<C, Slug, Depth, Select>,
@@ -67,20 +67,25 @@ export type Documents<in out C extends AnyConfig, in out Slug extends string> = 
       options?: FindOptions<C, Slug, Depth, Select>,
     ): Promise<Page<SelectedOf<C, Slug, Depth, Select>>>;
   };
-  /** The document with an id, or the first one of a list; null where the caller may know of none. */
+  /** The document with an id, or the first document of a list; null without a document that the caller may read. */
   findOne: <const Depth extends number = 0, const Select extends string = never>(
     idOrList: string | Omit<ListOptions<C, Slug, Depth, Select>, 'limit'>,
     options?: ReadOptions<Depth, Select & SelectOf<C, Slug>>,
   ) => Promise<SelectedOf<C, Slug, Depth, Select> | null>;
-  /** Why there is no document with an id as of a moment; null where there is one, or the caller may know of none. */
+  /**
+   * The reason why there is no document with an id as of a moment; null if the document exists then, or if the caller
+   * may not know of it.
+   */
   absence: (id: string, options: CallOptions & { asOf: Moment }) => Promise<Absence | null>;
-  /** Every document, `limit` (100) of them in each call; the newest first. */
+  /**
+   * Yields every document, newest first unless `sort` is given. Each call fetches `limit` documents, 100 by default.
+   */
   findAll: <const Depth extends number = 0, const Select extends string = never>(
     options?: ListOptions<C, Slug, Depth, Select>,
   ) => AsyncGenerator<SelectedOf<C, Slug, Depth, Select>, void, undefined>;
-  /** How many documents there are. */
+  /** The number of documents. */
   count: (options?: CountOptions<C, Slug>) => Promise<number>;
-  /** Documents grouped by the values of up to three paths, with figures of each group. */
+  /** Groups documents by the values of up to three paths, and computes figures for each group. */
   aggregate: <
     const By extends readonly GroupPathOf<C, Slug>[] = [],
     const Sum extends readonly string[] = [],
@@ -94,72 +99,79 @@ export type Documents<in out C extends AnyConfig, in out Slug extends string> = 
       min?: Min | undefined;
       max?: Max | undefined;
       avg?: Avg | undefined;
-      /** `count`, a figure such as `sum.views`, or a path of `groupBy`; `-` in front for descending. */
+      /** `count`, a figure such as `sum.views`, or a path of `groupBy`; with `-` in front for descending order. */
       sort?: string | readonly string[] | undefined;
     },
   ) => Promise<Groups<By[number], { sum: Sum[number]; min: Min[number]; max: Max[number]; avg: Avg[number] }>>;
-  /** The values of a field, the most frequent first, and how many documents have each. */
+  /** The values of a field with the number of documents that have each, most frequent first. */
   distinct: (
     field: GroupPathOf<C, Slug>,
     options?: GroupOptions<C, Slug>,
   ) => Promise<{ values: { value: GroupValue; count: number }[]; total: number }>;
-  /** The documents and globals that point at a document, as far as the caller may read them. */
+  /** The documents and globals with a reference to a document, as far as the caller may read them. */
   references: (id: string, options?: PageOptions) => Promise<Page<Reference<CollectionSlug<C>, GlobalSlug<C>>>>;
-  /** The deleted documents that the caller may read and delete, the last deleted first. */
+  /** The deleted documents that the caller may read and delete, most recently deleted first. */
   trash: (options?: PageOptions) => Promise<Page<Trashed<Slug>>>;
-  /** Changes the given fields, each whole, and gives the whole document. */
+  /** Replaces the values of the given fields, and returns the whole document. */
   update: (id: string, data: UpdateInput<C, Slug>, options?: WriteOptions) => Promise<DocumentOf<C, Slug>>;
-  /** Deletes a document and gives what it was. */
+  /** Deletes a document, and returns its last state. */
   delete: (id: string, options?: WriteOptions) => Promise<DocumentOf<C, Slug>>;
-  /** Makes a document what it was, one that was deleted too; with `dryRun`, tells what that would change. */
+  /**
+   * Restores an earlier state of a document, which may be deleted. With `dryRun`, only returns what the restore would
+   * change.
+   */
   restore: {
     (id: string, source: RestoreSource, options: DryRun): Promise<RestorePlan>;
     (id: string, source: RestoreSource, options?: WriteOptions): Promise<DocumentOf<C, Slug>>;
   };
-  /** The versions of a document, for who may look into the history. */
+  /** The versions of a document, for callers who may read the history. */
   history: (id: string, options?: HistoryOptions) => Promise<{ document: StreamState } & Versions>;
 };
 
-/** The methods of collections without files. */
+/** The methods of collections that are not upload collections. */
 export type Creation<in out C extends AnyConfig, in out Slug extends string> = {
+  /** Creates a document, and returns it. */
   create: (data: CreateInput<C, Slug>, options?: KeyedOptions) => Promise<DocumentOf<C, Slug>>;
 };
 
-/** Documents: those with these ids, or those that the caller may read and that meet a condition. */
+/** The documents of a bulk call: by their ids, or all documents that match a filter and that the caller may read. */
 export type Selection<C extends AnyConfig, Slug extends string> =
   | { ids: readonly string[]; where?: never }
   | { where: WhereOf<C, Slug>; ids?: never };
 
-/** A call about many documents that may only be tried. */
+/** The options of a bulk call. With `dryRun` nothing is written. */
 export type ChangeOptions = KeyedOptions & { dryRun?: boolean | undefined };
 
-/** The methods about many documents, at most 1,000 in a call: all of them are done, or none. */
+/** The methods for many documents, at most 1,000 in a call. A call changes all of its documents or none. */
 export type Bulk<in out C extends AnyConfig, in out Slug extends string> = {
+  /** Creates documents. */
   createMany: (docs: readonly Omit<CreateInput<C, Slug>, 'password'>[], options?: KeyedOptions) => Promise<BulkCreated>;
-  /** Changes the documents that have the same value in a unique field, and creates the others. */
+  /** Updates each document whose value in the unique field `upsertBy` exists already, and creates the others. */
   upsertMany: (
     upsertBy: Exclude<SortOf<C, Slug>, `-${string}`>,
     docs: readonly Omit<UpdateInput<C, Slug>, 'password'>[],
     options?: KeyedOptions,
   ) => Promise<BulkUpserted>;
-  /** Changes the given fields, each whole; with `dryRun`, tells what that would change. */
+  /**
+   * Replaces the values of the given fields in each document. With `dryRun`, only returns what the call would change.
+   */
   updateMany: (
     selection: Selection<C, Slug>,
     data: Omit<UpdateInput<C, Slug>, 'password'>,
     options?: ChangeOptions,
   ) => Promise<BulkChanged<'updated' | 'unchanged'>>;
-  /** Deletes documents; with `dryRun`, tells which. */
+  /** Deletes documents. With `dryRun`, only returns which. */
   deleteMany: (selection: Selection<C, Slug>, options?: ChangeOptions) => Promise<BulkChanged<'deleted'>>;
 };
 
-/** Undoes a call about many documents, by its `batch`; with `force`, also where documents have changed since. */
+/** Undoes a bulk call, given its `batch`. With `force`, it also overwrites documents that have changed since. */
 export type Undo = (batch: string, options?: ChangeOptions & { force?: boolean | undefined }) => Promise<Undone>;
 
-/** The methods of collections of files. */
+/** The methods of upload collections. */
 export type Files<in out C extends AnyConfig, in out Slug extends string> = {
-  /** Sends a file and makes a document of it. */
+  /** Uploads a file and creates its document. */
   upload: (file: FileSource, data?: CreateInput<C, Slug>, options?: UploadOptions) => Promise<FileOf<C, Slug>>;
-  /** Puts another file in the place of a document's, and changes the given fields. */
+  /** Replaces the file of a document, and the values of the given fields. */
   replaceFile: (
     id: string,
     file: FileSource,
@@ -168,44 +180,50 @@ export type Files<in out C extends AnyConfig, in out Slug extends string> = {
   ) => Promise<FileOf<C, Slug>>;
 };
 
-/** The methods of collections of accounts. All but the last five work with the token that the client keeps. */
+/** The methods of auth collections. All but the last five use the token that the client holds. */
 export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
-  /** Logs in and keeps the token. */
+  /** Logs in. The client keeps the token. */
   login: (
     credentials: { email: string; password: string },
     options?: CallOptions,
   ) => Promise<Login<AccountOf<C, Slug>>>;
-  /** Ends the session and forgets the token; that it had ended already is not an error. */
+  /** Ends the session and forgets the token. It is not an error if the session has ended already. */
   logout: (options?: CallOptions) => Promise<void>;
-  /** The user who is logged in, related documents to `auth.depth`. */
+  /** The logged-in user, with related documents to the depth `auth.depth`. */
   me: (options?: CallOptions) => Promise<UserOf<C, Slug>>;
-  /** Keeps a token that is good for longer. */
+  /** Gets a new token with a later expiry. The client keeps it. */
   refreshToken: (options?: CallOptions) => Promise<{ token: string }>;
-  /** The sessions of the user that have not ended, the oldest first. */
+  /** The sessions of the user that have not ended, oldest first. */
   sessions: (options?: CallOptions) => Promise<Session[]>;
-  /** Ends a session of the user, and gives what it was. */
+  /** Ends a session of the user, and returns its last state. */
   endOwnSession: (sid: string, options?: CallOptions) => Promise<Session>;
+  /** Sends an invitation by mail. */
   invite: (input: { email: string }, options?: CallOptions) => Promise<Success>;
-  /** The invitations that can be accepted and that the user might have sent, oldest first. */
+  /** The invitations that can still be accepted, for users who may invite; oldest first. */
   invitations: (options?: CallOptions) => Promise<Invitation[]>;
-  /** Ends an invitation, and gives what it was. */
+  /** Withdraws an invitation, and returns its last state. */
   withdrawInvitation: (id: string, options?: CallOptions) => Promise<Invitation>;
-  /** The lock and the sessions of an account, for who may update it. */
+  /** The lock and the sessions of an account, for callers who may update the account. */
   account: (id: string, options?: CallOptions) => Promise<AccountState>;
-  /** Ends the lock of an account, not the user's own, and the count of failed logins. */
+  /** Unlocks an account and resets its count of failed logins. Users cannot unlock their own account. */
   unlock: (id: string, options?: CallOptions) => Promise<AccountState>;
-  /** Ends a session of an account, and gives what it was. */
+  /** Ends a session of an account, and returns its last state. */
   endSession: (id: string, sid: string, options?: CallOptions) => Promise<Session>;
-  /** Makes the account of who was invited, logs in and keeps the token. */
+  /** Creates the account of an invited user and logs in. The client keeps the token. */
   acceptInvite: (
     input: { token: string; password: string } & Omit<CreateInput<C, Slug>, 'email' | 'password'>,
     options?: ReasonOptions,
   ) => Promise<Login<AccountOf<C, Slug>>>;
+  /** Sends a mail with a link to set a new password, if there is such an account. The answer does not tell. */
   forgotPassword: (input: { email: string }, options?: CallOptions) => Promise<Success>;
+  /** Sets a new password, with the token of the mail. */
   resetPassword: (input: { token: string; password: string }, options?: CallOptions) => Promise<Success>;
-  /** Whether there is an account. */
+  /** Whether the collection has an account. */
   isInitialized: (options?: CallOptions) => Promise<boolean>;
-  /** Makes the first account, by the token that the service prints at its start; logs in and keeps the token. */
+  /**
+   * Creates the first account, with the setup token that the service prints when it starts, and logs in. The client
+   * keeps the token.
+   */
   registerFirstUser: (
     input: { setupToken: string; email: string; password: string } & Omit<CreateInput<C, Slug>, 'email' | 'password'>,
     options?: ReasonOptions,

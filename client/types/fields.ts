@@ -1,16 +1,16 @@
 import type { RowConfig } from '../../config/define.ts';
 import type { fileSchemas } from '../../config/uploads.ts';
 
-/** The same type with its parts put together; `& {}` has editors show the members, and not how they came about. */
+/** The same type as a single object type. `& {}` makes editors show the members instead of the expression. */
 export type Flat<T> = { [Key in keyof T]: T[Key] } & {};
 
-/** The members of a field in any configuration; one that was not kept literally has `string` for both. */
+/** The members that every field has. Both are `string` if the literal types of the field were lost. */
 export type AnyField = { readonly name: string; readonly type: string };
 
-/** The fields of something that has fields; those of a row stand where the row does. */
-export type FieldsIn<Owner> = Owner extends { readonly fields: readonly (infer F)[] } ? Lifted<F> : never;
-// A row of which nothing is known may hold rows again, without end.
-type Lifted<F> = F extends { readonly type: 'row' }
+/** The fields of an owner. The fields of a row are on the level of the row. */
+export type FieldsIn<Owner> = Owner extends { readonly fields: readonly (infer F)[] } ? FieldsOfRows<F> : never;
+// A row whose literal type was lost may contain rows again, without end.
+type FieldsOfRows<F> = F extends { readonly type: 'row' }
   ? RowConfig extends F
     ? AnyField
     : FieldsIn<F>
@@ -18,18 +18,21 @@ type Lifted<F> = F extends { readonly type: 'row' }
     ? F
     : never;
 
-/** Fields that the service adds to a collection, before those of its author. */
-export type AddedTo<K> =
+/** The fields that the service adds to a collection, before the declared ones. */
+export type AddedFields<K> =
   | (IsOn<K, 'auth'> extends true ? { readonly name: 'email'; readonly type: 'email'; readonly required: true } : never)
   | (IsOn<K, 'upload'> extends true ? FileField : never);
-/** A field that an upload collection gets for its file. */
+/** A field that describes the file of an upload collection. */
 export type FileField = (typeof fileSchemas)[number];
 
-/** Whether `auth` or `upload` is switched on: `true`, or options. */
+/** Whether `auth` or `upload` is switched on, by `true` or by options. */
 export type IsOn<K, Option extends 'auth' | 'upload'> =
   K extends Readonly<Record<Option, infer Value>> ? (Value extends true | object ? true : false) : false;
 
-/** A default of its own; or an object's, made of those of its fields when none of them is missing. */
+/**
+ * True for a field with a default. An object without its own default gets one from its fields, unless a required field
+ * has no default.
+ */
 export type HasDefault<F> = F extends { readonly defaultValue: infer Value }
   ? [Value] extends [null | undefined]
     ? HasDefaultOfParts<F>
@@ -43,7 +46,7 @@ type HasDefaultOfParts<F> = F extends { readonly type: 'object' }
     : false
   : false;
 
-/** The types whose values are the same whatever the options of the field. */
+/** The field types whose values do not depend on options. */
 export type Plain = {
   text: string;
   textarea: string;
@@ -56,7 +59,7 @@ export type Plain = {
   time: string;
 };
 
-/** One value of a field, or the list of them that it holds. */
+/** The value of a field: a single one, or a list of several. */
 export type Several<F, Value> = F extends { readonly type: 'multiSelect' }
   ? Value[]
   : F extends { readonly hasMany: infer Many }
@@ -72,11 +75,13 @@ export type OptionValue<Option> = Option extends string
     ? Value
     : never;
 
-/** True for a field that a create must give: it is required and has no default. */
+/** True for a field that a create must send: it is required and has no default. */
 export type IsNeeded<F> = F extends { readonly required: true } ? (HasDefault<F> extends true ? false : true) : false;
 
 /**
- * To the compiler `{}` has what every object inherits, so a member that may be left out has to allow for that:
- * otherwise a field named `constructor` would always have to be given.
+ * For the compiler, `{}` has the members that every object inherits, so the type of an optional member must include the
+ * inherited one. Otherwise a field named `constructor` could never be left out.
  */
-export type Inherited<Name> = Name extends keyof typeof Object.prototype ? (typeof Object.prototype)[Name] : never;
+export type InheritedMember<Name> = Name extends keyof typeof Object.prototype
+  ? (typeof Object.prototype)[Name]
+  : never;

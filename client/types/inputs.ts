@@ -1,12 +1,12 @@
 import type { ConstantJson } from '../../config/define-admin.ts';
-import type { Stored } from './documents.ts';
+import type { DocumentMembers } from './documents.ts';
 import type {
-  AddedTo,
+  AddedFields,
   AnyField,
   FieldsIn,
   FileField,
   Flat,
-  Inherited,
+  InheritedMember,
   IsNeeded,
   IsOn,
   OptionValue,
@@ -14,37 +14,39 @@ import type {
   Several,
 } from './fields.ts';
 
-/** The data of a new document of a collection of a configuration. */
-export type Created<K> = Flat<NewMembers<WrittenIn<K>> & Password<K> & Ignored<K>>;
+/** The data of a new document, derived from a collection of a configuration. */
+export type CreateData<K> = Flat<NewMembers<WritableFields<K>> & Password<K> & IgnoredMembers<K>>;
 
-/** The changes of a document: fields that are not given stay, those that are given are replaced whole. */
-export type Updated<K> = Flat<
-  { [F in WrittenIn<K> as F['name']]?: Input<F> | Inherited<F['name']> } & Password<K> & Ignored<K>
+/** The changes to a document: given fields replace the whole old value, other fields stay. */
+export type UpdateData<K> = Flat<
+  { [F in WritableFields<K> as F['name']]?: Input<F> | InheritedMember<F['name']> } & Password<K> & IgnoredMembers<K>
 >;
 
-/** The same for a global. */
-export type UpdatedGlobal<G> = Flat<
-  { [F in FieldsIn<G> as F['name']]?: Input<F> | Inherited<F['name']> } & { [Name in keyof Stored]?: unknown }
+/** The changes to a global. */
+export type GlobalUpdateData<G> = Flat<
+  { [F in FieldsIn<G> as F['name']]?: Input<F> | InheritedMember<F['name']> } & {
+    [Name in keyof DocumentMembers]?: unknown;
+  }
 >;
 
-type WrittenIn<K> = Exclude<
-  (IsOn<K, 'auth'> extends true ? AddedTo<K> : never) | FieldsIn<K>,
+type WritableFields<K> = Exclude<
+  (IsOn<K, 'auth'> extends true ? AddedFields<K> : never) | FieldsIn<K>,
   { readonly type: 'join' }
 >;
 
 type Password<K> = IsOn<K, 'auth'> extends true ? { password?: string } : unknown;
 
-/** Made by the server and not looked at in a body, so that a document that was read can be sent back. */
-type Ignored<K> = {
+/** Members that the server assigns and ignores in a body, so that a document can be sent back as it was read. */
+type IgnoredMembers<K> = {
   [Name in
-    | keyof Stored
+    | keyof DocumentMembers
     | (IsOn<K, 'upload'> extends true ? FileField['name'] : never)
     | Extract<FieldsIn<K>, { readonly type: 'join' }>['name']]?: unknown;
 };
 
 type NewMembers<F extends AnyField> = Flat<
   { [One in F as IsNeeded<One> extends true ? One['name'] : never]: Input<One> } & {
-    [One in F as IsNeeded<One> extends true ? never : One['name']]?: Input<One> | Inherited<One['name']>;
+    [One in F as IsNeeded<One> extends true ? never : One['name']]?: Input<One> | InheritedMember<One['name']>;
   }
 >;
 

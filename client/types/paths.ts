@@ -1,4 +1,4 @@
-import type { AddedTo, AnyField, FieldsIn, OptionValue } from './fields.ts';
+import type { AddedFields, AnyField, FieldsIn, OptionValue } from './fields.ts';
 
 /** The operators of every field with a single value. */
 export interface ValueFilter<Value> {
@@ -9,12 +9,12 @@ export interface ValueFilter<Value> {
   exists?: boolean;
 }
 
-/** Those of texts, options and relationships; `like` is a part of it, without regard to case. */
+/** The operators of texts, options and relationships. `like` finds a part of the text, ignoring case. */
 export interface TextFilter<Value extends string = string> extends ValueFilter<Value> {
   like?: string;
 }
 
-/** Those of numbers, dates and times. */
+/** The operators of numbers, dates and times. */
 export interface OrderFilter<Value> extends ValueFilter<Value> {
   greater_than?: Value;
   less_than?: Value;
@@ -22,10 +22,10 @@ export interface OrderFilter<Value> extends ValueFilter<Value> {
   less_than_equal?: Value;
 }
 
-/** Those of the id of a document, which is greater the later it was made. */
+/** The operators of the id of a document. Later documents have greater ids. */
 export interface IdFilter extends TextFilter, OrderFilter<string> {}
 
-/** Those of lists of options or ids. */
+/** The operators of lists of options or ids. */
 export interface ListFilter<Value> extends Pick<ValueFilter<Value>, 'in' | 'not_in' | 'exists'> {
   contains?: Value;
 }
@@ -33,14 +33,17 @@ export interface ListFilter<Value> extends Pick<ValueFilter<Value>, 'in' | 'not_
 /** The operator of values that cannot be compared: objects, lists of objects, JSON. */
 export type PresenceFilter = Pick<ValueFilter<unknown>, 'exists'>;
 
-/** Every operator, where nothing is known of the field. */
+/** Every operator, for a field whose type is not known. */
 export type AnyFilter = { [operator in keyof (OrderFilter<unknown> & TextFilter & ListFilter<unknown>)]?: unknown };
 
-/** The end of a path of a collection: its filter, the collection it points at, and whether it goes through a list. */
+/**
+ * A path of a collection: its filter, whether it can be sorted by, the collection to which it points, and whether it
+ * leads through a list.
+ */
 type Entry = { path: string; filter: unknown; sorts: boolean; to: string | null; isList: boolean };
 
-/** Every path of a collection of a configuration that stays inside its documents. */
-export type EntriesOf<K> = EntriesIn<ServerField | AddedTo<K> | FieldsIn<K>, '', false>;
+/** Every path inside the documents of a collection, derived from a configuration. */
+export type EntriesOf<K> = EntriesIn<ServerField | AddedFields<K> | FieldsIn<K>, '', false>;
 
 type ServerField =
   | { readonly name: 'id'; readonly type: 'id' }
@@ -48,9 +51,9 @@ type ServerField =
 
 /** The filters of all paths. */
 export type FiltersOf<Entries extends Entry> = { [One in Entries as One['path']]: One['filter'] };
-/** The paths that a list can be sorted by. */
+/** The paths by which a list can be sorted. */
 export type SortsOf<Entries extends Entry> = Extract<Entries, { sorts: true }>['path'];
-/** Where relationships lead, by their paths: those with one document, or those with several. */
+/** The collections to which relationships point, by path: of relationships to one document, or to several. */
 export type RelationsOf<Entries extends Entry, IsList extends boolean> = {
   [One in Extract<Entries, { to: string; isList: IsList }> as One['path']]: One['to'];
 };
@@ -80,15 +83,15 @@ type BlockType<Block> = {
 };
 type SlugOf<Block> = Block extends { readonly slug: infer Slug } ? Slug : never;
 
-/** Blocks may have fields of one name: the first of them says what a path leads to. */
+/** If several blocks have a field with the same name, the first field determines the type of the path. */
 type EntriesInBlocks<
   Blocks extends readonly unknown[],
   Before extends string,
   Seen extends Entry = never,
 > = Blocks extends readonly [infer First, ...infer Rest]
-  ? EntriesInBlocks<Rest, Before, Seen | Unseen<EntriesIn<FieldsIn<First>, Before, true>, Seen['path']>>
+  ? EntriesInBlocks<Rest, Before, Seen | NewEntries<EntriesIn<FieldsIn<First>, Before, true>, Seen['path']>>
   : Seen;
-type Unseen<One extends Entry, Paths extends string> = One extends unknown
+type NewEntries<One extends Entry, Paths extends string> = One extends unknown
   ? One['path'] extends Paths
     ? never
     : One

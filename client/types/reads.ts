@@ -2,29 +2,37 @@ import type { CallOptions, Moment } from '../options.ts';
 import type { AnyConfig, CollectionSlug, SelectOf, SortOf, WhereOf } from './config.ts';
 
 /**
- * How a document or global is read: how many levels of related documents stand in it, as of when, and which members.
+ * The options of reading a document or global: the depth of related documents, the moment, and the selected members.
  */
 export type ReadOptions<Depth extends number = number, Select = string> = CallOptions & {
+  /** The depth to which related documents replace their ids, 0 to 10; default 0. */
   depth?: Depth | undefined;
+  /** The moment to read; default: now. */
   asOf?: Moment | undefined;
+  /** The members to return, by dotted path; default: all. */
   select?: Select | readonly Select[] | undefined;
 };
 
-/** The documents that are read, and their order. */
+/** The options of a list: which documents, and in which order. */
 export type ListOptions<
   C extends AnyConfig,
   Slug extends string,
   Depth extends number = number,
   Select = string,
 > = ReadOptions<Depth, Select & SelectOf<C, Slug>> & {
+  /** The filter that documents must match; default: all documents. */
   where?: WhereOf<C, Slug> | undefined;
+  /**
+   * The paths to sort by, with `-` in front for descending order. Default: newest first; with `q`, best matches first.
+   */
   sort?: SortOf<C, Slug> | readonly SortOf<C, Slug>[] | undefined;
+  /** The number of documents on a page, at most 100; default 10, for `findAll` 100. */
   limit?: number | undefined;
-  /** Only documents whose texts hold each of these words; not with `asOf`. */
+  /** Finds only documents whose texts contain all of these words; not possible with `asOf`. */
   q?: string | undefined;
 };
 
-/** A page of a list. */
+/** The options of a page of a list. */
 export type FindOptions<
   C extends AnyConfig,
   Slug extends string,
@@ -32,7 +40,7 @@ export type FindOptions<
   Select = string,
 > = ListOptions<C, Slug, Depth, Select> & { page?: number | undefined; count?: 'exact' | undefined };
 
-/** A page of a list that is not counted. */
+/** The options of a page of a list whose documents are not counted. */
 export type UncountedOptions<
   C extends AnyConfig,
   Slug extends string,
@@ -40,7 +48,7 @@ export type UncountedOptions<
   Select = string,
 > = ListOptions<C, Slug, Depth, Select> & { page?: number | undefined; count: 'none' };
 
-/** A list after a place in it: empty to begin, then the `nextCursor` of each answer. */
+/** The options of a list with cursors. `after` is '' for the first page, then the `nextCursor` of the answer before. */
 export type CursorOptions<
   C extends AnyConfig,
   Slug extends string,
@@ -48,41 +56,44 @@ export type CursorOptions<
   Select = string,
 > = ListOptions<C, Slug, Depth, Select> & { after: string; count?: 'exact' | 'none' | undefined };
 
-/** The documents that are counted. */
+/** The options of a count. */
 export type CountOptions<C extends AnyConfig, Slug extends string> = CallOptions & {
   where?: WhereOf<C, Slug> | undefined;
-  /** As in a list. */
+  /** Counts only documents whose texts contain all of these words; not possible with `asOf`. */
   q?: string | undefined;
   asOf?: Moment | undefined;
 };
 
-/** Documents that are grouped: at most `limit` (100) groups are in the answer. */
+/** The options of a grouping. The answer has at most `limit` groups; default 100. */
 export type GroupOptions<C extends AnyConfig, Slug extends string> = CallOptions & {
   where?: WhereOf<C, Slug> | undefined;
   limit?: number | undefined;
   asOf?: Moment | undefined;
 };
 
-/** A page of what points at a document, or of deleted documents. */
+/** The options of a page of references or of deleted documents. */
 export type PageOptions = CallOptions & {
   limit?: number | undefined;
   page?: number | undefined;
   asOf?: Moment | undefined;
 };
 
-/** How many documents a search gives, and of which collections; 20, of all that the caller may read. */
+/**
+ * The options of a search: the maximum number of results (default 20) and the collections to search (default: all that
+ * the caller may read).
+ */
 export type SearchOptions<C extends AnyConfig> = CallOptions & {
   limit?: number | undefined;
   collections?: readonly CollectionSlug<C>[] | undefined;
 };
 
-/** A page of a history: `limit` versions after the version `after`. */
+/** The options of a page of a history: `limit` versions after the version `after`. */
 export type HistoryOptions = CallOptions & {
   limit?: number | undefined;
   after?: number | undefined;
-  /** `names`: each actor has a `label`. */
+  /** With `names`, each actor has a `label`. */
   actors?: 'ids' | 'names' | undefined;
 };
 
-/** A restore that is only tried. */
+/** The options of a restore that only shows its effect. */
 export type DryRun = CallOptions & { dryRun: true };

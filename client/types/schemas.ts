@@ -4,13 +4,13 @@ export type { FieldType } from '../../config/field-types.ts';
 export type { Operator } from '../../config/operators.ts';
 export type { CollectionAdmin, FieldAdmin, GlobalAdmin, RichTextFeature } from '../../config/schema.ts';
 
-/** A field as it is configured, without functions. Options that are not set are absent. */
+/** A configured field, without functions. Options that are not set are absent. */
 export type FieldSchema = ShownField;
 
-/** A collection as it is configured; `access` is there for users. */
+/** A configured collection. `access` is present for users: their rights. */
 export type CollectionSchema = {
   slug: string;
-  /** The slug that it began with: its streams are recorded under it. */
+  /** The first slug of the collection, under which its streams are recorded. */
   category: string;
   labels: { singular: string; plural: string } | null;
   auth: boolean;
@@ -22,7 +22,7 @@ export type CollectionSchema = {
   access?: { read: boolean; create: boolean; update: boolean; delete: boolean };
 };
 
-/** A global as it is configured. */
+/** A configured global. */
 export type GlobalSchema = {
   slug: string;
   label: string | null;
@@ -31,12 +31,12 @@ export type GlobalSchema = {
   access?: { read: boolean; update: boolean };
 };
 
-/** A part of the history that a caller may see. */
+/** A right to the history. */
 export type AuditScope = 'headers' | 'payloads' | 'export';
 
 /**
- * All that is configured; `user`, `limits` and `version` are for callers with a credential; `keys`: they manage API
- * keys; `erase`: they may erase some documents.
+ * The whole configuration. `limits` and `version` are present for callers with a credential, `user` too: `audit` lists
+ * their rights to the history, `keys` is true if they may manage API keys, `erase` if they may erase some documents.
  */
 export type Schemas = {
   collections: CollectionSchema[];
@@ -50,7 +50,7 @@ export type Schemas = {
 };
 
 /**
- * An index that reads were without which took long: of a field, by its path, or with null of the words that `q` looks
- * for. `slowest` are milliseconds.
+ * An index that slow reads lacked: the index of a field, given by its path, or null for the index of words that `q`
+ * searches. `slowest` is in milliseconds.
  */
 export type MissingIndex = { collection: string; field: string | null; reads: number; slowest: number; lastAt: string };

@@ -1,27 +1,29 @@
 import type { AST } from '@eslint-community/regexpp';
 
 /**
- * The pattern as places, one for each character that it reads, and how often each may follow another: a number of ways,
- * where more than 2 is 2. After Glushkov (1961), with ways that are counted.
+ * The pattern as places, one for each character that it reads, and in how many ways each place may follow another;
+ * numbers above 2 count as 2. After Glushkov (1961), with counted ways.
  */
 type Places = { tests: RegExp[]; follows: Map<number, number>[] };
-/** Places by number, and in how many ways each comes first or last. */
+/** Places by index, with the number of ways in which each comes first or last. */
 type Ways = Map<number, number>;
-/** A part of the pattern: what it may begin and end with; `skips`: in how many ways it may be nothing. */
+/**
+ * A part of the pattern: the places it may begin and end with. `skips` is the number of ways in which it matches the
+ * empty text.
+ */
 type Part = { first: Ways; last: Ways; skips: number };
 
-/** A pattern with more is not looked at, nor one whose pairs of them lead on in more ways. */
+/** Limits of the analysis: a pattern with more places, or more ways between pairs of places, is not analysed. */
 const maxPlaces = 100;
 const maxWays = 500_000;
-/** A part that is repeated more often is taken for one that is repeated without end. */
+/** A part with more repetitions is treated as repeated without end. */
 const maxCopies = 8;
 
 class TooLarge extends Error {}
 
 /**
- * Whether there are texts that an engine which tries one way after the other takes exponential time to find wrong: when
- * some place can be come back to in two ways by the same characters (Weber and Seidl, 1991), as in `(a+)+` or
- * `(\d|\w)*`.
+ * Whether there are texts that a backtracking engine needs exponential time to reject. There are if the same characters
+ * lead from some place back to it in two ways (Weber and Seidl, 1991), as in `(a+)+` or `(\d|\w)*`.
  */
 export function isExponential({ alternatives }: AST.Pattern): boolean {
   const places: Places = { tests: [], follows: [] };
@@ -59,7 +61,7 @@ function partOf(places: Places, node: AST.Element): Part {
     case 'Quantifier':
       return repeated(places, node);
     case 'Assertion':
-      // The inside is looked at by itself: nothing comes before or after it.
+      // The inside is analysed separately: nothing comes before or after it.
       if ('alternatives' in node) anyOf(places, node.alternatives);
       return nothing;
     default:
@@ -82,7 +84,7 @@ function repeated(places: Places, { element, min, max }: AST.Quantifier): Part {
     return min === 0 ? optional(part) : part;
   }
   let whole = nothing;
-  // From the last to the first: what may be left out is left out with all that comes after it.
+  // From the last copy to the first: an optional copy is left out together with all copies after it.
   for (let count = max; count > 0; count -= 1) {
     whole = joined(places, partOf(places, element), whole);
     if (count > min) whole = optional(whole);
@@ -90,7 +92,7 @@ function repeated(places: Places, { element, min, max }: AST.Quantifier): Part {
   return whole;
 }
 
-/** In one way: an engine does not repeat a part that reads nothing. */
+/** In only one way, because an engine does not repeat a part that reads nothing. */
 function optional(part: Part): Part {
   return { ...part, skips: 1 };
 }
@@ -126,8 +128,8 @@ function few(count: number): number {
 }
 
 /**
- * Pairs of places that the same characters lead to; one that parts, and comes together again where it began, can do so
- * again and again.
+ * Follows pairs of places that the same characters lead to. A pair that starts at one place, diverges and meets again
+ * at the same place can do so again and again.
  */
 function comesBackInTwoWays({ tests, follows }: Places): boolean {
   const size = tests.length;
@@ -158,7 +160,7 @@ function comesBackInTwoWays({ tests, follows }: Places): boolean {
         else before.set(other, [pair]);
       }
     }
-    // Those from which the way leads home again.
+    // The pairs from which a way leads back to `home`.
     const back = new Set([home]);
     for (const pair of back) for (const earlier of before.get(pair) ?? []) back.add(earlier);
     for (const pair of back) if (Math.floor(pair / size) !== pair % size) return true;
@@ -167,7 +169,9 @@ function comesBackInTwoWays({ tests, follows }: Places): boolean {
   return false;
 }
 
-/** Some characters of each kind: two places overlap where both take one of them, or what the other was written with. */
+/**
+ * Some characters of each kind. Two places overlap if both take one of these, or a character in the source of either.
+ */
 const samples = [
   ...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)),
   ...['\u00a0', '\u00e9', '\u00df', '\u0416', '\u0660', '\u2028', '\u3042', '\u4e2d', '\u{1f600}', '\u{10ffff}'],

@@ -1,24 +1,29 @@
 import type { Check, Program } from './program.ts';
 
-/** The steps that may come next, once a character was read; what follows is found out when it is first met. */
+/**
+ * The set of steps that may come next after a character. Transitions to other states are computed when they are first
+ * needed.
+ */
 type State = { reads: Uint16Array; count: number; isEnd: boolean; nexts: Map<number, State> };
 const kindNumbers = { read: 0, check: 1, split: 2, end: 3 } as const;
 
 /**
- * The number of states that are kept for each program; a text of ever other characters, or ways, would have it grow.
+ * The maximum number of cached transitions of a program. Without a limit, texts with ever new characters or ways would
+ * fill the memory.
  */
 const maxTransitions = 5000;
-/** Of what is kept, in numbers: a state of many steps weighs as much as many of few. */
+/**
+ * The maximum weight of a cache, counted in numbers: one state with many steps weighs as much as many states with few.
+ */
 const maxWeight = 200_000;
-/** If that is too little, this number of characters is read without keeping anything. */
+/** After a cache was full, this number of characters is read without caching. */
 const pause = 20_000;
 const codePoints = 0x110000;
 
 /**
- * Tells whether a program matches a whole text. All ways are followed at once, so the time it takes grows as the length
- * of the text, times the steps of the program that are followed at worst: there is nothing to go back to (Thompson,
- * 1968). The cache makes that as fast as a look-up where the same steps come again, which a text can be written to
- * avoid: see `waysOf`.
+ * Makes a function that tells whether a program matches a whole text. It follows all ways at once and never backtracks
+ * (Thompson, 1968), so the time is at most proportional to the length of the text times the steps of the program. If
+ * the same steps recur, the cache reduces a character to a look-up; a text can be crafted to avoid that, see `waysOf`.
  */
 export function matcherOf(program: Program): (text: string) => boolean {
   const machines = new Map<Program, Machine>();
@@ -28,7 +33,7 @@ export function matcherOf(program: Program): (text: string) => boolean {
     return machine;
   };
 
-  /** Which checks hold at a place, as bits. */
+  /** The checks that hold at a place, as bits. */
   function checksOf({ checks }: Program, points: Uint32Array): (at: number) => number {
     if (checks.length === 0) return () => 0;
     const asked = checks.map((check) => askedOf(check, points));
@@ -50,7 +55,7 @@ export function matcherOf(program: Program): (text: string) => boolean {
     }
   }
 
-  /** At which places the program ends, wherever it began: 1 for each. */
+  /** The places at which the program ends, wherever it began: 1 for each such place. */
   function endsOf(one: Program, points: Uint32Array, isBackward: boolean): Uint8Array {
     const { first, next } = machineFor(one);
     const checksAt = checksOf(one, points);
@@ -85,19 +90,19 @@ type Machine = {
 };
 
 type Stepping = {
-  /** The steps at the beginning, as a state that passes. */
+  /** The steps at the beginning, in the transient state. */
   begin: (checks: number) => State;
-  /** The steps after a state when a character is read, as a state that passes. */
+  /** The steps after a character is read in a state, in the transient state. */
   after: (state: State, point: number, checks: number) => State;
-  /** The one state that passes: the same object each time, with other contents. */
+  /** The transient state: always the same object, which each call overwrites. */
   passing: State;
 };
 
 /**
- * Follows the steps of a program, one character at a time. One set of steps is made at a time, in arrays that are
- * there: a new set for each character costs more than the steps do.
+ * Follows the steps of a program, one character at a time. It reuses its arrays, because a new set for each character
+ * would cost more than the steps themselves.
  *
- * @param beginsAnywhere whether the program may begin at each place, or at the first one only.
+ * @param beginsAnywhere whether the program may begin at every place, or only at the first.
  */
 function steppingOf({ steps, start, tests }: Program, beginsAnywhere: boolean): Stepping {
   const takenBy = testsPassed(tests);
@@ -105,7 +110,7 @@ function steppingOf({ steps, start, tests }: Program, beginsAnywhere: boolean): 
   const waiting = new Uint16Array(steps.length);
   const passing: State = { reads: new Uint16Array(steps.length), count: 0, isEnd: false, nexts: new Map() };
   const found = passing.reads;
-  // As arrays of numbers they are read several times as fast as from objects of four kinds.
+  // Arrays of numbers are several times as fast to read as objects of four shapes.
   const kindOf = Uint8Array.from(steps, ({ kind }) => kindNumbers[kind]);
   const nextOf = Uint16Array.from(steps, (step) => ('next' in step ? step.next : 0));
   const askOf = Uint16Array.from(steps, (step) =>
@@ -113,7 +118,10 @@ function steppingOf({ steps, start, tests }: Program, beginsAnywhere: boolean): 
   );
   const branchesOf = steps.map((step) => (step.kind === 'split' ? step.ways : []));
 
-  /** Puts a step behind the first `count` that wait, unless it was there before; gives how many wait. */
+  /**
+   * Adds a step behind the first `count` waiting steps, unless it was added before; returns the number of waiting
+   * steps.
+   */
   function reach(index: number, count: number): number {
     if (marks[index] === 1) return count;
     marks[index] = 1;
@@ -121,10 +129,7 @@ function steppingOf({ steps, start, tests }: Program, beginsAnywhere: boolean): 
     return count + 1;
   }
 
-  /**
-   * All that can be reached without reading from the first `count` that wait; the same object again, with other
-   * contents.
-   */
+  /** The steps that the first `count` waiting steps reach without reading a character, in the transient state. */
   function reached(count: number, checks: number): State {
     let isEnd = false;
     let length = 0;
@@ -146,7 +151,7 @@ function steppingOf({ steps, start, tests }: Program, beginsAnywhere: boolean): 
     return passing;
   }
 
-  /** All that comes after a state when a character is read; see {@link reached}. */
+  /** The steps after a character is read in a state; see {@link reached}. */
   function after({ reads, count }: State, point: number, checks: number): State {
     const passed = takenBy(point);
     marks.fill(0);
@@ -166,7 +171,10 @@ function steppingOf({ steps, start, tests }: Program, beginsAnywhere: boolean): 
   return { begin, after, passing };
 }
 
-/** Tells which of some tests a character passes: 1 for each. The answers are kept, up to a weight. */
+/**
+ * Makes a function that tells which tests a character passes: 1 for each. Its answers are cached, up to a maximum
+ * weight.
+ */
 function testsPassed(tests: Program['tests']): (point: number) => Uint8Array {
   const taken = new Map<number, Uint8Array>();
   let weight = 0;
@@ -185,7 +193,7 @@ function testsPassed(tests: Program['tests']): (point: number) => Uint8Array {
   };
 }
 
-/** Keeps the states of a program, and what follows on each. */
+/** Caches the states of a program and the transitions between them. */
 function machineOf(program: Program, beginsAnywhere: boolean): Machine {
   const { begin, after, passing } = steppingOf(program, beginsAnywhere);
   const states = new Map<string, State>();
@@ -195,7 +203,7 @@ function machineOf(program: Program, beginsAnywhere: boolean): Machine {
   let weight = 0;
   let unkept = 0;
 
-  /** The threads reached, as a state that lasts. */
+  /** A lasting copy of the transient state, or the cached state with the same steps. */
   function kept({ reads, count, isEnd }: State): State {
     bits.fill(0);
     for (let at = 0; at < count; at += 1) {
@@ -240,7 +248,7 @@ function machineOf(program: Program, beginsAnywhere: boolean): Machine {
         return after(state, point, checks);
       }
       const following = kept(after(state, point, checks));
-      // The state that passes is another by now.
+      // The transient state has been overwritten: a transition must not be cached on it.
       if (state === passing) return following;
       state.nexts.set(key, following);
       transitions += 1;

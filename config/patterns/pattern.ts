@@ -3,27 +3,33 @@ import { isExponential } from './ambiguity.ts';
 import { matcherOf } from './matcher.ts';
 import { NoProgram, programOf, waysOf } from './program.ts';
 
-/** The regular expression of a field's `pattern`, flag `u`, that the whole value must match. */
+/** The regular expression of a field's `pattern`, with the flag `u`. The whole value must match it. */
 type Pattern = {
   matches: (value: string) => boolean;
-  /** Why it is matched by the engine of Node, which may take very long; null where that grows as the value does. */
+  /**
+   * The reason why the engine of Node matches the pattern, by backtracking, which may take very long; null if the time
+   * is linear in the length of the value.
+   */
   backtracks: string | null;
   /**
-   * How many steps each character of a long value may cost, 10 to 20 ns each; 0 where it looks at no long value, or
-   * backtracks.
+   * The number of steps that each character of a long value may cost, 10 to 20 ns each; 0 if the pattern reads no long
+   * value, or backtracks.
    */
   ways: number;
-  /** Whether there are values that such an engine takes exponential time for. Takes some time itself. */
+  /**
+   * Whether there are values for which a backtracking engine takes exponential time. The analysis itself takes some
+   * time.
+   */
   isExponential: () => boolean;
 };
 
 type Regexpp = typeof import('@eslint-community/regexpp');
-// Most configurations have no pattern, and to load this takes a while.
+// The parser is loaded on demand: most configurations have no pattern, and loading takes a while.
 const require = createRequire(import.meta.url);
 
 /** @throws SyntaxError */
 export function readPattern(source: string): Pattern {
-  // Alone first: `)(` is an error of its own that the parentheses around it would hide.
+  // The source is compiled alone first, because the added parentheses would hide an error such as `)(`.
   new RegExp(source, 'u');
   const whole = new RegExp(`^(?:${source})$`, 'u');
   const backtracking = (reason: string, exponential = () => false): Pattern => {
@@ -34,8 +40,8 @@ export function readPattern(source: string): Pattern {
   try {
     parsed = new RegExpParser().parsePattern(source, 0, source.length, { unicode: true });
   } catch {
-    // Node knows what is newer than this parser.
-    return backtracking('it has what is new in regular expressions');
+    // Node accepts syntax that is newer than this parser.
+    return backtracking('it has newer syntax than the service knows');
   }
   const exponential = () => isExponential(parsed);
   try {

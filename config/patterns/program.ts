@@ -1,40 +1,38 @@
 import type { AST } from '@eslint-community/regexpp';
 
-/** One step of a program: read a character, look at the place, go on in several ways, or be at the end. */
+/** A step of a program: read a character, check the place, go on in several ways, or end. */
 type Step =
   | { kind: 'read'; test: number; next: number }
   | { kind: 'check'; check: number; next: number }
   | { kind: 'split'; ways: readonly number[] }
   | { kind: 'end' };
 
-/** A question to a place in a text, which is between two characters. */
+/** A check of a place in a text. A place is between two characters. */
 export type Check =
   | { kind: 'start' | 'end' }
   | { kind: 'word'; isNegated: boolean }
   | { kind: 'ahead' | 'behind'; program: Program; isNegated: boolean };
 
 /**
- * A nondeterministic automaton. One that looks ahead reads from the right to the left, so as to end at its place.
+ * A nondeterministic automaton. The program of a lookahead reads from right to left, so that it ends at its place.
  *
- * `tests`: what characters its steps read, each once; the 255 steps of `.{1,255}` have one.
+ * `tests`: the distinct tests of characters; the 255 steps of `.{1,255}` share one.
  */
 export type Program = { steps: readonly Step[]; start: number; checks: readonly Check[]; tests: readonly RegExp[] };
 
-/** Why a pattern cannot be made a program. */
+/** The pattern cannot be compiled to a program; the message is the reason. */
 export class NoProgram extends Error {}
 
-/**
- * More would not be linear in any sense that helps; and the checks of a place have to fit into the bits of a number.
- */
+/** With more steps, linear time would still be too long. The checks of a place must fit into the bits of a number. */
 const maxSteps = 2000;
 const maxChecks = 30;
 
 /**
- * Makes the program of a pattern with the flag `u`. The test of a single character is left to the engine of Node, so
- * that it means the same, down to its version of Unicode.
+ * Compiles a pattern with the flag `u` to a program. The engine of Node tests single characters, so that they mean the
+ * same here, down to the version of Unicode.
  *
- * @throws NoProgram for a backreference; for modifiers, in which Node's engine is not quite as ECMAScript has it; for a
- * pattern that is too large.
+ * @throws NoProgram for a backreference, for modifiers (for which the engine of Node deviates from ECMAScript), and for
+ * a pattern that is too large.
  */
 export function programOf({ alternatives }: AST.Pattern): Program {
   const size = { steps: 0 };
@@ -42,8 +40,8 @@ export function programOf({ alternatives }: AST.Pattern): Program {
 }
 
 /**
- * How many steps may have to be followed for each character of a text, however long that is; 0 where the pattern itself
- * bounds how long a text it looks at.
+ * The maximum number of steps to follow for each character of a text of any length; 0 if the pattern itself limits the
+ * length of the texts that it reads.
  */
 export function waysOf(program: Program): number {
   const isBounded = !looksAround(program) && !goesRound(program);
@@ -54,7 +52,7 @@ function looksAround({ checks }: Program): boolean {
   return checks.some((check) => 'program' in check);
 }
 
-/** A step stands behind those that come after it, but where it is gone back to. */
+/** A step has a greater index than the steps that follow it, except in a loop. */
 function goesRound({ steps }: Program): boolean {
   return steps.some((step, index) => step.kind === 'split' && step.ways.some((way) => way > index));
 }
@@ -83,7 +81,7 @@ function build(alternatives: readonly AST.Alternative[], size: { steps: number }
     return add({ kind: 'read', test, next });
   }
 
-  /** The same assertion, in a repetition for example, is asked once. */
+  /** Equal assertions, for example in a repetition, share one check. */
   function checked(next: number, node: AST.Assertion): number {
     const index = known.get(node.raw) ?? checks.push(assertion(node)) - 1;
     if (index >= maxChecks) throw new NoProgram('it has too many assertions');
@@ -91,7 +89,7 @@ function build(alternatives: readonly AST.Alternative[], size: { steps: number }
     return add({ kind: 'check', check: index, next });
   }
 
-  /** Where what is before `next` begins. */
+  /** Adds the steps of an element that come before `next`; returns the first of them. */
   function before(next: number, node: AST.Element): number {
     switch (node.type) {
       case 'Character':
@@ -122,7 +120,7 @@ function build(alternatives: readonly AST.Alternative[], size: { steps: number }
     return ways.length === 1 ? (ways[0] as number) : add({ kind: 'split', ways });
   }
 
-  /** Lazy or not: which texts match is the same. */
+  /** Lazy and greedy quantifiers match the same texts. */
   function repeated(next: number, { element, min, max }: AST.Quantifier): number {
     let start = next;
     if (max === Number.POSITIVE_INFINITY) {
@@ -135,7 +133,7 @@ function build(alternatives: readonly AST.Alternative[], size: { steps: number }
     }
     for (let count = 0; count < min; count += 1) {
       const first = before(start, element);
-      // Nothing is nothing, however often: `(?:){4000000000}`.
+      // Repeating an empty element adds no steps: `(?:){4000000000}`.
       if (first === start) break;
       start = first;
     }

@@ -6,7 +6,7 @@ export { importAtlas as seed } from './import.ts';
 const isEditor = ({ user }: AccessArgs) => user?.collection === 'editors';
 const isChief = ({ user }: Pick<AccessArgs, 'user'>) => user?.collection === 'editors' && user.role === 'chief';
 
-/** Everybody reads, editors write, and what is gone is for a chief to decide. The words stand in the log. */
+/** Everyone may read, editors may write, chiefs may delete. The log records the descriptions. */
 const access = {
   read: () => true,
   create: { rule: isEditor, description: 'Editors' },
@@ -14,7 +14,7 @@ const access = {
   delete: { rule: isChief, description: 'Editors who are chiefs' },
 };
 
-/** In the column at the side of the form. */
+/** Shows a field in the column at the side of the form. */
 const side = { position: 'side' } as const;
 
 /**

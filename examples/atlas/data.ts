@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Country } from 'world-countries';
 
-/** The types of the package do not know that `independent` is null for Kosovo. */
+/** The types of the package lack that `independent` is null for Kosovo. */
 type Source = Omit<Country, 'independent'> & { independent: boolean | null };
 
 /**
  * The documents of the example, from the npm package `world-countries`. They refer to each other by natural key:
- * regions and subregions by name, the others by code. `path` is where the file of a flag is.
+ * regions and subregions by name, the others by code. `path` is the path of a flag's file.
  */
 export function readAtlas() {
   const sources = JSON.parse(readFileSync(pathOf('countries.json'), 'utf8')) as Source[];
@@ -19,8 +19,8 @@ export function readAtlas() {
         .filter(({ subregion }) => subregion)
         .map(({ region, subregion }) => [subregion, { name: subregion, region }]),
     ),
-    // Countries do not agree on every name. The later one is better for languages ("Moldavian", "Romanian"), the
-    // earlier one for currencies ("Danish krone", "krone").
+    // Countries do not agree on every name. The later name is better for languages ("Moldavian", "Romanian"), the
+    // earlier name for currencies ("Danish krone", "krone").
     languages: unique(
       sources.flatMap(({ languages }) =>
         Object.entries(languages).map(([code, name]) => [code, { name, code }] as const),
@@ -69,7 +69,7 @@ function countryOf({ name, latlng: [latitude, longitude], demonyms, idd, ...sour
     unMember: source.unMember,
     unGroup: source.unRegionalGroup || null,
     landlocked: source.landlocked,
-    // -1 stands for unknown.
+    // -1 means unknown.
     area: source.area < 0 ? null : source.area,
     location: { latitude, longitude },
     region: source.region,
@@ -89,7 +89,7 @@ function countryOf({ name, latlng: [latitude, longitude], demonyms, idd, ...sour
   };
 }
 
-/** The last of those with the same key, in the order of their keys. */
+/** The last item of each key, in the order of the keys. */
 function unique<Row>(rows: readonly (readonly [string, Row])[]): Row[] {
   return [...new Map(rows)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }

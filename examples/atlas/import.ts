@@ -12,20 +12,20 @@ type Flag = ReturnType<typeof readAtlas>['flags'][number];
 
 const concurrency = 16;
 /**
- * A service that restarts, or a machine that sleeps, is waited for: with the pauses between them these take about a
- * minute.
+ * The number of retries of a call, so that the import waits for a service that restarts or a machine that sleeps: with
+ * the pauses in between they take about a minute.
  */
 const retries = 8;
 
 /**
- * Loads the atlas through the public HTTP API. Existing documents are found by their natural keys and not changed, so
- * that an interrupted load is finished by the next one. Only borders are corrected: they hold the ids of neighbours. A
- * write whose answer does not come is sent again, under the same idempotency key.
+ * Loads the atlas through the public HTTP API. Existing documents are found by their natural keys and stay unchanged,
+ * so that the next load completes an interrupted one. Only borders, which hold the ids of neighbours, are corrected. A
+ * write without an answer is sent again, under the same idempotency key.
  *
- * @throws Error naming the collection or global that it failed at, and why.
+ * @throws Error that names the collection or global at which the load failed, and the reason.
  */
 export const importAtlas: Seed = async ({ baseUrl, apiKey, siteId, progress }) => {
-  // The configuration is loaded by each thread, and the client only here.
+  // Each thread loads the configuration, so the client is loaded only here.
   const { createClient } = await import('../../client/index.ts');
   const cms = createClient({ baseUrl, apiKey, siteId: siteId ?? undefined, retries, timeout: 0 });
   const { regions, subregions, languages, currencies, flags, countries, site } = readAtlas();
@@ -46,7 +46,7 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, siteId, progress }) =
   const currency = await add('currencies', 'code', currencies);
   const flag = await add('flags', 'code', flags, async ({ code, alt, path }: Flag) => {
     const file = new Blob([await readFile(path)]);
-    // The service itself detects the type of the file.
+    // The service detects the type of the file.
     return cms.collection('flags').upload(file, { code, alt }, { filename: basename(path) });
   });
   const country = await add(
@@ -76,13 +76,13 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, siteId, progress }) =
     if (createdAt === null) await cms.global('site').update(data);
     advance();
   });
-  // The last ones, so that they are the latest changes that the first editor sees.
+  // Stories come last, so that the first editor sees them as the latest changes.
   const stories = readStories({ country: (code) => country(code).id, flag: (code) => flag(code).id });
   await inParallel('stories', stories.toReversed(), addStory);
 
   /**
-   * Creates the rows whose `key` no document has; gives a function from a key to its document. The last row is created
-   * first: lists show the newest first, and so in the order of the rows.
+   * Creates the rows whose `key` no document has; returns a function from a key to its document. The last row is
+   * created first, so that lists, which show the newest first, have the order of the rows.
    */
   async function add<Row extends Fields>(
     slug: string,
@@ -101,7 +101,10 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, siteId, progress }) =
     return (value) => documents.get(value) ?? refuse(`there is no ${value} in ${slug}`);
   }
 
-  /** Writes a story version by version, each with its reason, from the first one on that the log does not have. */
+  /**
+   * Writes a story version by version, each with its reason, beginning with the first version that the log does not
+   * have.
+   */
   async function addStory({ slug, versions }: Story): Promise<void> {
     const collection = cms.collection('stories');
     let document = await collection.findOne({ where: { slug: { equals: slug } } });
@@ -114,13 +117,17 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, siteId, progress }) =
   }
 };
 
-/** Begins the work in the order of the items; after a failure no more of it is begun. @param what names it then. */
+/**
+ * Starts the work on the items in order. After a failure no more work is started. @param what names the work in the
+ * error.
+ */
 async function inParallel<Item>(
   what: string,
   items: readonly Item[],
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
-  // The workers share it. One that throws ends it for all, which an array's own iterator would not do: hence the map.
+  // The workers share this iterator. If a worker throws, it ends for all of them; the iterator of an array itself would
+  // not end, hence the map.
   const queue = items.values().map((item) => item);
   const worker = async () => {
     for (const item of queue) await work(item);
@@ -133,7 +140,7 @@ function refuse(message: string): never {
   throw new Error(message);
 }
 
-/** By hand: `npm run node -- examples/atlas/import.ts --url http://127.0.0.1:4000 --key KEY`. */
+/** To run by hand: `npm run node -- examples/atlas/import.ts --url http://127.0.0.1:4000 --key KEY`. */
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {

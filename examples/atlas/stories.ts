@@ -1,10 +1,10 @@
 type Node = { type: string; attrs?: Record<string, unknown>; marks?: Node[]; content?: Node[]; text?: string };
 type Inline = string | Node;
 
-/** The ids of documents that the stories point at, by ISO 3166-1 alpha-3. */
+/** The ids of the documents to which stories refer, by ISO 3166-1 alpha-3. */
 export type Ids = { country: (code: string) => string; flag: (code: string) => string };
 
-/** A story as it was written: what it began as, then each change, with the reason that the history shows. */
+/** A story with its history: the first version, then each change, with the reason that the history shows. */
 export type Story = { slug: string; versions: { reason: string; data: Record<string, unknown> }[] };
 
 const node = (type: string, content: readonly Inline[], attrs?: Node['attrs']): Node => ({

@@ -19,7 +19,7 @@ const members = new Set(['id', 'email', 'createdAt']);
 
 /**
  * A page of the users of a collection, oldest first: those after an id; null for the first page. The `after` of the
- * answer is for the next page, null if there is none.
+ * answer is for the next page, null on the last one.
  */
 export async function listedUsers(
   app: App,

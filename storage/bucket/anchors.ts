@@ -17,7 +17,7 @@ type Bucket = {
 
 const folder = 'checkpoints/';
 
-/** Texts that are kept for ever, as the objects of a folder of a bucket. */
+/** Stores texts for ever, as objects in a folder of a bucket. */
 export function bucketAnchors(options: Bucket): Pick<BlobStore, 'anchor' | 'anchors'> {
   return {
     anchor: (name, text) => options.call(() => put(options, name, text)),
@@ -27,11 +27,11 @@ export function bucketAnchors(options: Bucket): Pick<BlobStore, 'anchor' | 'anch
 
 async function put(options: Bucket, name: string, text: string): Promise<void> {
   const { client, bucket, checkpointDays, what } = options;
-  // With Object Lock, S3 wants the MD5 beside the SHA-256 that is signed.
+  // With Object Lock, S3 requires the MD5 beside the signed SHA-256.
   const headers = {
     'content-type': 'text/plain; charset=utf-8',
     'content-md5': hash('md5', text, 'base64'),
-    // Of two puts at once the server takes one; a server that does not know this header takes the later one.
+    // Of two concurrent puts the server accepts one. A server that does not know this header keeps the later one.
     'if-none-match': '*',
     ...(checkpointDays && {
       'x-amz-object-lock-mode': 'COMPLIANCE',
@@ -41,26 +41,26 @@ async function put(options: Bucket, name: string, text: string): Promise<void> {
   if (await isThere(options, name, text)) return;
   const request = { method: 'PUT', bucketName: bucket, objectName: folder + name, headers };
   try {
-    // As bytes: the length that the client computes of a text is its number of characters.
+    // The text is sent as bytes, because for a text the client would send the number of characters as its length.
     await client.makeRequestAsyncOmit(request, Buffer.from(text));
   } catch (error) {
-    // Another process has put it meanwhile.
+    // Another process may have put the same text in the meantime.
     if (isTaken(error) && (await isThere(options, name, text))) return;
     if (!checkpointDays || !isNoLock(error)) throw error;
     throw new BlobsRefusedError(
-      `${what} has no Object Lock: it must have been made with it, or ANNALS_S3_CHECKPOINT_DAYS must not be set`,
+      `${what} has no Object Lock: make it anew with Object Lock, or do not set ANNALS_S3_CHECKPOINT_DAYS`,
     );
   }
 }
 
-/** Whether a text is kept under a name. @throws BlobsRefusedError if another text is. */
+/** Whether the text is stored under the name already. @throws BlobsRefusedError if another text is. */
 async function isThere(options: Bucket, name: string, text: string): Promise<boolean> {
   const there = await read(options, { name: folder + name, versionId: '' }).catch((error) => {
     if (isMissingObject(error)) return null;
     throw error;
   });
   if (there === null || there === text) return there === text;
-  throw new BlobsRefusedError(`${options.what} has another text than what is to be kept as ${folder}${name}`);
+  throw new BlobsRefusedError(`${options.what} already has another text as ${folder}${name}`);
 }
 
 async function* list(options: Bucket, from: string): AsyncGenerator<Anchor> {
@@ -89,7 +89,7 @@ async function* list(options: Bucket, from: string): AsyncGenerator<Anchor> {
   }
 }
 
-/** Also versions that were replaced, or that a deletion hides: with Object Lock they are still there. */
+/** Includes versions that were replaced or that a deletion hides: with Object Lock they still exist. */
 async function versionsAfter({ client, bucket, what }: Bucket, place: VersionPlace): Promise<VersionPage> {
   const { found, next } = await listVersions({ client, bucket, what }, folder, place);
   return { found: found.filter(({ isMark }) => !isMark), next };

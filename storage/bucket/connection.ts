@@ -14,28 +14,28 @@ export type Reach = Pick<
   'endpoint' | 'bucket' | 'region' | 'accessKey' | 'secretKey' | 'pathStyle'
 >;
 
-/** A bucket, and the ways to ask for it. */
+/** A bucket, and the calls to it. */
 export type ConnectedBucket = Bucket & {
   region: string;
   /**
-   * Makes a call, and repeats it once if its connection is lost.
+   * Makes a call, and repeats it once if the connection is lost.
    *
-   * @throws BlobsUnavailableError, BlobsRefusedError: the meaning of the failure.
+   * @throws BlobsUnavailableError or BlobsRefusedError, by the meaning of the failure.
    */
   call: <T>(request: () => Promise<T>) => Promise<T>;
   /**
-   * The objects with a prefix, in the order of their names; without names that have the `delimiter` after the prefix.
+   * The objects with a prefix, in the order of their names. Names with the `delimiter` after the prefix are left out.
    */
   list: (prefix: string, delimiter?: string) => AsyncGenerator<{ name: string; size: number }>;
-  /** Ends the connections. */
+  /** Closes the connections. */
   close: () => void;
 };
 
 /**
- * Connects to a bucket, which nothing is asked of yet.
+ * Prepares the connection to a bucket, without a request.
  *
- * @param silence milliseconds without a byte from or to the server after which it counts as unreachable.
- * @throws BlobsRefusedError for an endpoint that cannot be one.
+ * @param silence the number of milliseconds without a byte from or to the server after which it counts as unreachable.
+ * @throws BlobsRefusedError for an invalid endpoint.
  */
 export function connectBucket(settings: Reach, silence: number): ConnectedBucket {
   const { endpoint, bucket, region } = settings;
@@ -46,7 +46,7 @@ export function connectBucket(settings: Reach, silence: number): ConnectedBucket
   async function call<T>(request: () => Promise<T>): Promise<T> {
     try {
       return await request().catch((error) => {
-        // One that was kept open may have been closed by the server in this very moment.
+        // The server may have closed an idle connection at this very moment.
         if (isConnectionLost(error)) return request();
         throw error;
       });
@@ -69,7 +69,7 @@ export function connectBucket(settings: Reach, silence: number): ConnectedBucket
 }
 
 function openClient(settings: Reach, options: Pick<ClientOptions, 'transport' | 'transportAgent'>): Client {
-  // Loaded only for a bucket: it takes 30 MB and 0.1 s in every thread.
+  // minio is loaded only for a bucket, because it takes 30 MB and 0.1 s in every thread.
   const minio: typeof import('minio') = require('minio');
   const { protocol, hostname, port } = new URL(settings.endpoint);
   try {
@@ -85,7 +85,7 @@ function openClient(settings: Reach, options: Pick<ClientOptions, 'transport' | 
       // A stream cannot be sent a second time.
       retryOptions: { disableRetry: true },
     });
-    // Off with TLS, but nothing else has the server check that it got the bytes that it is to keep.
+    // The client turns this off with TLS, but only the hash makes the server check the bytes that it receives.
     client.enableSHA256 = true;
     return client;
   } catch (error) {
@@ -97,14 +97,15 @@ function openClient(settings: Reach, options: Pick<ClientOptions, 'transport' | 
 type Transport = { transport: Pick<typeof http, 'request'>; agent: http.Agent };
 
 /**
- * Requests to a server that give up when nothing was heard of it for a while, at any time: while connecting, in the
- * middle of what is sent or read, and for the answer. A reader that takes its time is not the server's silence.
+ * Makes requests that give up after a silence of the server: while connecting, while bytes are sent or read, and while
+ * waiting for the answer. A slow reader does not count as a silent server.
  *
  * @param endpoint like `https://s3.example.org:9000`.
  * @param silence milliseconds.
  */
 function connectTo(endpoint: string, silence: number): Transport {
-  // Loaded only if there is a bucket: an import would cost every start, and node:http would load all of fetch with it.
+  // The module is loaded only for a bucket: an import would slow down every start, and node:http would load all of
+  // fetch.
   const { request, Agent } = process.getBuiltinModule(endpoint.startsWith('https:') ? 'node:https' : 'node:http');
   const agent = new Agent({ keepAlive: true, timeout: silence });
 
@@ -126,7 +127,10 @@ function connectTo(endpoint: string, silence: number): Transport {
   return { transport: { request: start as typeof http.request }, agent };
 }
 
-/** Answers that the client would say less about, leaving them unread and their connection open. */
+/**
+ * Answers that are handled here, because the client would say less about them, and leave them unread and their
+ * connections open.
+ */
 function isFault(status: number): boolean {
   return status === 408 || status === 429 || status === 499 || (status >= 500 && status !== 501 && status !== 507);
 }

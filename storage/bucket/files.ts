@@ -4,18 +4,18 @@ import { isMissingObject } from './errors.ts';
 
 /** Named files in one place, such as the backups of a service. */
 export type NamedFiles = {
-  /** Begins messages about it. */
+  /** The name of the place, with which messages about it begin. */
   name: string;
   /** The names of the files, in order. */
   list: () => Promise<string[]>;
   /** Reads a file; null for a missing one. */
   read: (name: string) => Promise<Readable | null>;
-  /** Puts the file at a path of this machine there, as a whole or not at all. */
+  /** Stores a copy of a file of this machine, completely or not at all. */
   send: (name: string, path: string) => Promise<void>;
-  /** Puts a short text there, in place of an earlier one. */
+  /** Stores a short text, and replaces an earlier one. */
   put: (name: string, text: string) => Promise<void>;
   remove: (name: string) => Promise<void>;
-  /** The files of a folder in this place. They are closed with it. */
+  /** The files of a folder in this place. They are closed together with the place. */
   folder: (name: string) => NamedFiles;
   close: () => void;
 };
@@ -41,7 +41,7 @@ export function openBucketFiles(settings: Reach, prefix: string, silence = 60_00
         }
       }),
     async send(name, path) {
-      // In parts of 64 MB beyond that size: one request takes 5 GB at most.
+      // The client sends a file of more than 64 MB in parts of that size: a single request may have at most 5 GB.
       await call(() => client.fPutObject(bucket, prefix + name, path, { 'content-type': 'application/octet-stream' }));
     },
     async put(name, text) {

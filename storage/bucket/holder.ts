@@ -3,22 +3,21 @@ import type { ConnectedBucket } from './connection.ts';
 import { isMissingObject, isTaken } from './errors.ts';
 import { readObject } from './objects.ts';
 
-/** How long a lease lasts, and how often it is renewed, in milliseconds. */
+/** The duration of a lease, and the interval of its renewals, in milliseconds. */
 export const holding = { lease: 24 * 3_600_000, renewal: 3_600_000 };
 
-/** An object. `age` is the milliseconds since it was modified, by the clock of the server. */
+/** The object of a lease. `age` is the time since its last change in milliseconds, by the clock of the server. */
 type LeaseObject = { text: string; etag: string | undefined; modified: string; age: number };
 
 type RequestHeaders = Record<string, string>;
 
 /**
- * Takes or renews the lease that the object `name` stands for: of several data directories that have the same log, only
- * one at a time may change the objects of the log. Times are by the clock of the server alone, since the clocks of two
+ * Takes or renews the lease that the object `name` represents: of several data directories with the same log, only one
+ * at a time may change the objects of the log. All times are by the clock of the server, because the clocks of two
  * machines differ.
  *
  * @param holder the name of a data directory, without a line break.
- * @throws BlobsUnavailableError if another directory has taken or renewed the lease within a day; and what a call
- *   throws.
+ * @throws BlobsUnavailableError if another directory has taken or renewed the lease within a day; the errors of calls.
  */
 export async function holdBucket(bucket: ConnectedBucket, name: string, holder: string): Promise<void> {
   const { call } = bucket;
@@ -35,7 +34,7 @@ function etagsOf({ etag = '' }: LeaseObject): string[] {
   return [etag, etag.replaceAll('"', '')];
 }
 
-/** False if another directory was first. A server that does not know conditional writes takes the later of two. */
+/** False if another directory was first. A server that does not know conditional writes keeps the later of two. */
 async function put(
   { client, bucket }: ConnectedBucket,
   text: string,
@@ -65,7 +64,7 @@ async function find(bucket: ConnectedBucket, name: string): Promise<LeaseObject 
 function heldBy({ what }: ConnectedBucket, name: string, found: LeaseObject | null): BlobsUnavailableError {
   return new BlobsUnavailableError(
     'unreachable',
-    `${what} is in use by another data directory of this log, which said so at ${found?.modified ?? 'this moment'}, and only one may ` +
-      `change its segments: stop the other service, or give one of them another ANNALS_S3_BUCKET; where the other one is gone for good, remove the object ${name}`,
+    `${what} is in use by another data directory of this log, which took or renewed the lease at ${found?.modified ?? 'this moment'}, and only one may ` +
+      `change the segments: stop the other service, or give one of the two another ANNALS_S3_BUCKET; if the other directory is gone for good, remove the object ${name}`,
   );
 }

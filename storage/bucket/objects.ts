@@ -8,7 +8,7 @@ import type { ConnectedBucket } from './connection.ts';
 
 type BucketAddress = Pick<ConnectedBucket, 'client' | 'bucket' | 'region'>;
 
-/** Begins to read an object. */
+/** Starts to read an object. */
 export async function readObject(
   { client, bucket }: Pick<BucketAddress, 'client' | 'bucket'>,
   objectName: string,
@@ -22,7 +22,7 @@ export async function readObject(
   throw new Error(`it answered ${response.statusCode} to ${range ? 'a range of an object' : 'a whole object'}`);
 }
 
-/** Sends a file, in one request that is signed with its SHA-256. */
+/** Sends a file in a single request that is signed with its SHA-256. */
 export async function sendObject(
   { client, bucket, region }: BucketAddress,
   objectName: string,
@@ -39,7 +39,7 @@ export async function sendObject(
     const response = await client.makeRequestStreamAsync(request, body, sha256, [200], region);
     await finished(response.resume());
   } finally {
-    // A file that was refused in the middle is not sent to its end.
+    // If the server refused the file half-way, the rest is not sent.
     body.destroy();
     await file.close();
   }

@@ -5,15 +5,15 @@ import { holdBucket } from './holder.ts';
 import { readObject, sendObject } from './objects.ts';
 import { removeVersions } from './versions.ts';
 
-/** The segments of a log in its bucket: `segments/…`, each under the name of its file. */
+/** The segments of a log in its bucket: the objects `segments/…`, named like the files. */
 export type BucketSegments = {
-  /** Puts the file of a segment there, as a whole or not at all. */
+  /** Stores the file of a segment, completely or not at all. */
   send: (name: string, file: ReceivedFile) => Promise<void>;
   /** Reads an object, or a part of it; null for a missing one. */
   read: (name: string, range?: ByteRange) => Promise<Buffer | null>;
-  /** The names of all. */
+  /** The names of all objects. */
   list: () => Promise<string[]>;
-  /** Removes an object with all its versions. @throws BlobHeldError when one stays. */
+  /** Removes an object with all its versions. @throws BlobHeldError if a version stays. */
   remove: (name: string) => Promise<void>;
   /** Takes or renews the right to send and remove. @throws BlobsUnavailableError if another data directory has it. */
   hold: (holder: string) => Promise<void>;

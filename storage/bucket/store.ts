@@ -16,13 +16,16 @@ import { type Bucket, removeVersions } from './versions.ts';
 
 type BucketSettings = Extract<BlobSettings, { kind: 'bucket' }>;
 
-/** The bytes of the largest file that a bucket takes: it goes out in one request, and S3 allows no more in one. */
+/**
+ * The size of the largest file that fits into a bucket, in bytes: a file is sent in one request, and S3 allows no more.
+ */
 export const largestObject = 5 * 1024 ** 3;
 
 /**
- * Keeps files in a bucket of S3: `ab/abcdef…`, each under its SHA-256, as the folder has them. A file goes out in one
- * request that is signed with its SHA-256, so the server refuses bytes that were altered on the way, and has either the
- * whole object or none. A call whose connection is lost is made a second time. Anchored texts are in `checkpoints/`.
+ * Opens a store that keeps files in a bucket of S3, each under its SHA-256, `ab/abcdef…`, as in a folder. A file is
+ * sent in one request that is signed with its SHA-256, so the server refuses bytes that were altered on the way, and
+ * stores either the whole object or nothing. A call whose connection is lost is repeated once. Anchored texts are in
+ * `checkpoints/`.
  *
  * @param silence milliseconds without a byte from or to the server after which it counts as unreachable.
  * @throws BlobsRefusedError for an endpoint that cannot be one.
@@ -38,8 +41,8 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
     async prepare(logId) {
       const owner = await call(() => readMarker(place));
       requireOwn(owner);
-      // Written even if it exists, to find out now about keys that may not write. Of two puts at once the server takes
-      // one.
+      // The marker is written even if it exists, so that keys without the right to write are found now. Of two
+      // concurrent puts the server accepts one.
       const headers = owner === null ? { 'if-none-match': '*' } : {};
       const request = { method: 'PUT', bucketName: bucket, objectName: marker, headers };
       await call(() =>
@@ -74,7 +77,7 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
     },
     async size(sha256) {
       const size = await call(() => sizeOf(place, sha256));
-      // A server says the same of a missing bucket.
+      // For a missing bucket a server gives the same answer.
       if (size === null && !(await call(() => client.bucketExists(bucket)))) {
         throw new BlobsUnavailableError('unreachable', `${what} is gone`);
       }
@@ -92,7 +95,7 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
   };
 }
 
-/** How a missing bucket is made. */
+/** The options with which a missing bucket is made. */
 type Making = { region: string; checkpointDays: number | undefined };
 
 /** The object that names the log whose files a bucket holds. */
@@ -121,7 +124,7 @@ async function readMarker(place: Bucket & Making): Promise<string | null> {
   return null;
 }
 
-/** The bytes of a file; null if the bucket does not have it. */
+/** The size of a file in bytes; null if the bucket does not have it. */
 async function sizeOf({ client, bucket }: Bucket, sha256: string): Promise<number | null> {
   try {
     const { size } = await client.statObject(bucket, keyOf(sha256));

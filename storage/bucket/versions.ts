@@ -2,17 +2,17 @@ import type { Client } from 'minio';
 import { BlobHeldError } from '../blobs.ts';
 import { isDenied, isMissingObject, isNoVersions } from './errors.ts';
 
-/** A bucket, by the client that is connected to its server; `what` names it in messages. */
+/** A bucket, with the client for its server; `what` names the bucket in messages. */
 export type Bucket = { client: Client; bucket: string; what: string };
 
-/** A version of an object, or the mark of a deletion. `versionId` is empty if the server has no versions. */
+/** A version of an object, or a delete marker (`isMark`). `versionId` is empty if the server has no versions. */
 type ObjectVersion = { name: string; versionId: string; isMark: boolean };
 
 /** A part of a list; `next` is the place where the next part begins. */
 export type VersionPage = { found: ObjectVersion[]; next: VersionPlace | null };
 export type VersionPlace = { key: string; version: string };
 
-/** A page of versions as the client gives it: its types know less of it. */
+/** A page of versions, as the client returns it. The client's own types are incomplete. */
 type Listing = {
   objects: { name?: string; versionId?: string | number | null; isDeleteMarker?: boolean }[];
   isTruncated?: boolean | undefined;
@@ -20,7 +20,7 @@ type Listing = {
   versionIdMarker?: string | undefined;
 };
 
-/** All versions of the objects whose names begin so: also what another was put over, and what a deletion only hides. */
+/** All versions of the objects with a prefix, including replaced versions and versions that a deletion hides. */
 export async function listVersions(
   { client, bucket }: Bucket,
   prefix: string,
@@ -48,8 +48,8 @@ export async function listVersions(
 /**
  * Removes an object with all its versions: if the bucket keeps versions, a plain deletion would only hide it.
  *
- * @throws BlobHeldError if a version stays because it is locked, or these keys may not see or remove versions. The
- *   other versions are removed.
+ * @throws BlobHeldError if a version stays because it is locked, or because these keys may not see or remove versions.
+ * All other versions are removed.
  */
 export async function removeVersions(from: Bucket, key: string): Promise<void> {
   const { client, bucket, what } = from;
@@ -67,7 +67,7 @@ export async function removeVersions(from: Bucket, key: string): Promise<void> {
       } catch (error) {
         if (isMissingObject(error)) continue;
         if (!isDenied(error)) throw error;
-        // A mark holds no bytes.
+        // A delete marker has no bytes.
         if (!isMark) held.push(versionId);
       }
     }
@@ -78,13 +78,16 @@ export async function removeVersions(from: Bucket, key: string): Promise<void> {
   const until = await lockedUntil(from, key, first);
   throw new BlobHeldError(
     until === null
-      ? `${what} does not let a version of a file be removed: a lock holds it, or ANNALS_S3_ACCESS_KEY may not delete versions`
+      ? `${what} does not remove a version of a file: a lock keeps it, or ANNALS_S3_ACCESS_KEY may not delete versions`
       : `${what} has locked a version of a file until ${until}`,
     until,
   );
 }
 
-/** Of a server that lists no versions, or not for these keys: an object that has one must not be taken for gone. */
+/**
+ * Removes an object on a server that does not list versions, or not for these keys. An object with versions must not
+ * count as removed.
+ */
 async function removeOnly({ client, bucket, what }: Bucket, key: string): Promise<void> {
   const found = await client.statObject(bucket, key).catch((error) => {
     if (isMissingObject(error)) return null;

@@ -28,25 +28,25 @@ export type Result = Pick<QueryResult, 'rows' | 'rowCount' | 'command'>;
 /** A connection to the server that takes writes. */
 export type Connection = {
   /**
-   * Sends statements in one go, and gives the result of each. All are carried out, one after the other, also the
-   * statements behind a refused one.
+   * Sends statements together, and returns the result of each. They are executed in order; a refused statement does not
+   * stop the ones after it.
    */
   send: (...statements: Statement[]) => Promise<PromiseSettledResult<Result>[]>;
-  /** The same, for statements that all have to succeed. @throws the refusal of the first that failed. */
+  /** As `send`, for statements that all have to succeed. @throws the error of the first statement that failed. */
   run: (...statements: Statement[]) => Promise<Result[]>;
   /** Warnings of the server since the last call. */
   warnings: () => string[];
   isOpen: () => boolean;
   /** Ends the connection at once. The outcome of a statement that is under way stays unknown. */
   destroy: () => void;
-  /** Ends the connection in order. */
+  /** Ends the connection gracefully. */
   close: () => Promise<void>;
 };
 
 /**
- * The settings of each session. A commit waits for the standby; a session whose client is silent under a lock loses the
- * lock. The server sends warnings and nothing less, since a message that comes with a commit makes its outcome
- * doubtful.
+ * The settings of each session. A commit waits for the standby. A session whose client is silent while it holds a lock
+ * loses the lock. The server sends only warnings, no notices, because any message that comes with a commit makes its
+ * outcome doubtful.
  */
 const sessionSettings = [
   'SET synchronous_commit = on',
@@ -57,24 +57,25 @@ const sessionSettings = [
 ];
 
 /**
- * Ends a session whose client is not heard of, and with it the lock that it holds: the server waits for the rest of a
- * message without any other limit. A server that does not have such a setting goes by its own.
+ * Makes the server end a session whose client has vanished, and release its lock: without these limits the server would
+ * wait for the rest of a message indefinitely. A server that lacks one of these settings uses its own limits.
  */
 const keepAliveSettings = `SELECT set_config(name, value, false) FROM (VALUES
   ('tcp_keepalives_idle', '${keepAlive.idle / 1000}'), ('tcp_keepalives_interval', '${keepAlive.interval / 1000}'),
   ('tcp_keepalives_count', '${keepAlive.count}'), ('tcp_user_timeout', '${keepAlive.user}')
 ) AS wanted (name, value) WHERE name IN (SELECT name FROM pg_settings)`;
 
-/** The name of the sessions in the lists of the server. */
+/** The name of the sessions in the server's lists. */
 export const applicationName = 'annals';
 
 const int8 = 20;
 
 /**
- * Connects to the server that takes writes: asks all at the same time, since a server that is gone may never answer.
+ * Connects to the server that takes writes. It tries all servers at the same time, because a server that is gone may
+ * never answer.
  *
- * @param within the milliseconds that this may take.
- * @param warn is told what the operator should know about the server.
+ * @param within the time limit in milliseconds.
+ * @param warn is called with warnings for the operator about the server.
  * @throws UnreachableError, UnfitServerError.
  */
 export async function connect(
@@ -82,12 +83,12 @@ export async function connect(
   within: number,
   warn: (message: string) => void,
 ): Promise<Connection> {
-  // Loaded here, so that a service without PostgreSQL does not load it.
+  // The driver is loaded here, so that a service without PostgreSQL does not load it.
   const { default: driver } = await import('pg');
   const connecting = address.hosts.map((host) => connectToPrimary({ driver, address, host, within }));
   try {
     const { connection, warning } = await Promise.any(connecting);
-    // If two servers say that they are the primary, one is enough.
+    // If two servers claim to be the primary, the first connection is used.
     for (const one of connecting)
       one.then((other) => other.connection === connection || other.connection.destroy()).catch(() => {});
     if (warning !== null) warn(warning);
@@ -97,7 +98,7 @@ export async function connect(
     const unfit = errors.find((error) => error instanceof UnfitServerError);
     if (unfit) throw unfit;
     const reasons = errors.map((error, at) => `${hostName(address.hosts[at])}: ${messageOf(error)}`);
-    throw new UnreachableError(`no server of PostgreSQL takes writes (${reasons.join('; ')})`, { cause: thrown });
+    throw new UnreachableError(`no PostgreSQL server takes writes (${reasons.join('; ')})`, { cause: thrown });
   }
 }
 
@@ -105,7 +106,7 @@ export function hostName(host: Host | undefined): string {
   return host ? `${host.host}:${host.port}` : '';
 }
 
-/** A server to connect to, and the milliseconds within which. */
+/** A server to connect to; `within` is the time limit in milliseconds. */
 type Target = { driver: Driver; address: PostgresAddress; host: Host; within: number };
 
 async function connectToPrimary(target: Target): Promise<{ connection: Connection; warning: string | null }> {
@@ -119,10 +120,10 @@ async function connectToPrimary(target: Target): Promise<{ connection: Connectio
   }
 }
 
-/** A connection to a server, whatever it is. */
+/** A connection to a server, primary or standby. */
 export type HostConnection = { connection: Connection; isStandby: boolean; settings: SettingRow[] };
 
-/** Connects to one server of a database, to look at it. @throws the reason why it cannot be reached. */
+/** Connects to one server of a database, to inspect it. @throws the reason why the server cannot be reached. */
 export async function connectToHost(address: PostgresAddress, host: Host, within: number): Promise<HostConnection> {
   const { default: driver } = await import('pg');
   return connectToAny({ driver, address, host, within });
@@ -143,7 +144,7 @@ async function connectToAny({ driver, address, host: { host, port }, within }: T
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     pipeline: true,
-    // Positions, sizes and times in milliseconds, all far below 2^53.
+    // The columns of type int8 are positions, sizes and times in milliseconds, all far below 2^53.
     types: {
       getTypeParser: ((oid: number, format?: 'text') =>
         oid === int8 ? Number : driver.types.getTypeParser(oid, format)) as typeof driver.types.getTypeParser,
@@ -175,7 +176,8 @@ async function connectToAny({ driver, address, host: { host, port }, within }: T
 function connectionOf(client: Client, socket: Socket): Connection {
   let isOpen = true;
   const warnings: string[] = [];
-  // Without a listener the error of an idle connection would end the process; other errors come with their queries.
+  // Without a listener, the error of an idle connection would end the process. Other errors are reported by their
+  // queries.
   client.on('error', () => {
     isOpen = false;
   });

@@ -1,15 +1,15 @@
 import { UnfitServerError } from './errors.ts';
 
-/** The settings of a server that decide whether a commit lasts. */
+/** The settings of a server that decide whether a commit is durable. */
 const names = ['fsync', 'full_page_writes', 'server_encoding', 'synchronous_standby_names'];
 
-/** The question for {@link refuseUnfit}. A database that resembles PostgreSQL may have no rows for these settings. */
+/** The query for {@link refuseUnfit}. A database that only resembles PostgreSQL may have no rows for these settings. */
 export const settingsQuery = `SELECT name, setting FROM pg_settings WHERE name IN (${names.map((name) => `'${name}'`).join(', ')})`;
 
 export type SettingRow = { name: string; setting: string };
 
 /**
- * Looks at the settings of a server; to be repeated for each connection, which may lead to another server.
+ * Checks the settings of a server. Check every new connection, because it may lead to another server.
  *
  * @returns the warning for the operator; null for a fit server.
  * @throws UnfitServerError for a server that loses acknowledged commits when its machine fails.

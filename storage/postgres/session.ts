@@ -4,14 +4,14 @@ import { type Connection, connect, type PostgresAddress, type Result, type State
 import { connectMilliseconds } from './durations.ts';
 import { isBusy, isRefusal, UnfitServerError, UnreachableError } from './errors.ts';
 
-/** A connection that is made when it is needed, and again after it broke, to the server that takes writes then. */
+/** A connection to the server that takes writes. It is made when it is needed, and again after it broke. */
 export type Session = {
   /**
-   * Runs statements until they succeed, on new connections if one breaks.
+   * Runs statements until they succeed, on a new connection if one breaks.
    *
-   * @param until the time by `performance.now()` at which it is given up.
-   * @param run may run several times.
-   * @throws UnreachableError when it did not succeed in time; UnfitServerError; the refusal of a server.
+   * @param until the deadline, by `performance.now()`.
+   * @param run may be called several times.
+   * @throws UnreachableError if it did not succeed in time; UnfitServerError; the refusal of a server.
    */
   retried: <T>(until: number, run: (connection: Connection) => Promise<T>) => Promise<T>;
   close: () => Promise<void>;
@@ -21,7 +21,7 @@ export type Session = {
  * Opens a session, which connects when it is needed.
  *
  * @param warn is told what the operator should know about a server.
- * @param isFinal whether an error would only come again with another try.
+ * @param isFinal whether another try would only fail with the same error.
  */
 export function openSession(
   address: PostgresAddress,
@@ -33,7 +33,7 @@ export function openSession(
   let isClosed = false;
 
   async function connected(until: number): Promise<Connection> {
-    if (isClosed) throw new UnreachableError('it is closed');
+    if (isClosed) throw new UnreachableError('the session is closed');
     if (open?.isOpen()) return open;
     current ??= connect(
       address,
@@ -53,10 +53,10 @@ export function openSession(
         connection = await connected(until);
         return await limited(connection, until, () => run(connection as Connection));
       } catch (error) {
-        // Also a connection whose transaction is broken.
+        // This also closes a connection whose transaction is broken.
         connection?.destroy();
         if (error instanceof UnfitServerError || error instanceof UnknownCommitError || isFinal(error)) throw error;
-        if (isClosed) throw new UnreachableError('it is closed', { cause: error });
+        if (isClosed) throw new UnreachableError('the session is closed', { cause: error });
         if (isRefusal(error) && !isBusy(error)) throw error;
         if (performance.now() + connectMilliseconds.least >= until || isBusy(error))
           throw new UnreachableError(messageOf(error), { cause: error });
@@ -67,20 +67,20 @@ export function openSession(
 
   async function close(): Promise<void> {
     isClosed = true;
-    // The caller that connects gets the error.
+    // The caller that waits for the connection gets the error.
     await current?.catch(() => {});
-    // A server that stands still does not end a session.
+    // A server that has stopped responding does not end a session.
     if (open?.isOpen()) await limited(open, performance.now() + connectMilliseconds.least, open.close).catch(() => {});
   }
 
   return { retried, close };
 }
 
-/** Runs something until a deadline; then the connection is ended, so that statements under way fail. */
+/** Runs a function with a deadline. At the deadline the connection is ended, so that the running statements fail. */
 export async function limited<T>(connection: Connection, until: number, run: () => Promise<T>): Promise<T> {
   let timer = setTimeout(
     () => {
-      // If this thread was busy, the answer may have come and not be read yet.
+      // If this thread was busy, the answer may have arrived without being read yet.
       timer = setTimeout(connection.destroy, connectMilliseconds.grace);
     },
     Math.max(until - performance.now(), 0),
@@ -92,30 +92,30 @@ export async function limited<T>(connection: Connection, until: number, run: () 
   }
 }
 
-/** Thrown when it is not known whether a commit was carried out. */
+/** Thrown if it is not known whether a commit was executed. */
 export class UnknownCommitError extends Error {
   override name = 'UnknownCommitError';
 }
 
 /**
- * Sends the last statements of a transaction and its COMMIT in one go.
+ * Sends the last statements of a transaction together with its COMMIT.
  *
- * @throws the refusal of the first refused statement: then nothing was done; UnknownCommitError if that is not certain:
- * then the connection is ended.
+ * @throws the error of the first refused statement, if nothing was done; UnknownCommitError if the outcome is not
+ * certain, after ending the connection.
  */
 export async function commitWith(connection: Connection, statements: readonly Statement[]): Promise<Result[]> {
   connection.warnings();
   const results = await connection.send(...statements, { text: 'COMMIT' });
   const last = results.at(-1);
   const refused = results.slice(0, -1).find((result) => result.status === 'rejected')?.reason;
-  // The first refusal has ended the transaction, and COMMIT has undone it, if COMMIT was reached.
+  // The first refusal has aborted the transaction, and COMMIT, if it was reached, has rolled it back.
   if (refused !== undefined && isRefusal(refused)) {
     if (last?.status !== 'fulfilled') connection.destroy();
     throw refused;
   }
   const warnings = connection.warnings();
   const isDone = refused === undefined && last?.status === 'fulfilled' && last.value.command === 'COMMIT';
-  // A commit whose wait for the standby was cancelled says COMMIT like any other; a warning is the only sign.
+  // If the wait for the standby was cancelled, the server still answers COMMIT; a warning is the only sign.
   if (isDone && warnings.length === 0)
     return results.slice(0, -1).flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   connection.destroy();

@@ -227,7 +227,7 @@ describe('A wrong configuration', () => {
     ['nothing in it', 'export default {}', /at least one collection or global is needed/],
     ['no object', 'export default 3', /must be an object, got 3/],
     ['a promise', 'export default (async () => ({}))()', /must be an object, got a promise: write "await" before/],
-    ['a function', 'export default () => ({})', /got a function: export what it gives/],
+    ['a function', 'export default () => ({})', /got a function: export its result/],
     ['an instance', 'export default new Map()', /got an instance of a class: write a plain object/],
   ] as const) {
     it(`that has ${what} is refused in words`, async (t) => {

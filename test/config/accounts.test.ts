@@ -103,7 +103,7 @@ describe('an auth collection', () => {
 
   it('warns of a field that a new user has no way to fill', () => {
     const warnings = warningsOf({ collections: [users({ fields: [{ name: 'token', type: 'text' }] })] });
-    assert.match(warnings.join(), /^collections\.users\.fields\.token: cannot be given by a new user/);
+    assert.match(warnings.join(), /^collections\.users\.fields\.token: cannot be set by a new user/);
   });
 });
 

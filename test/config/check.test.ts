@@ -94,7 +94,7 @@ describe('a configuration', () => {
       named('hasownproperty'),
     );
     const why =
-      'is a name that every object of JavaScript has: openapi-typescript and other readers of the OpenAPI document fail on it';
+      'is a member of every JavaScript object: openapi-typescript and other readers of the OpenAPI document fail on it';
     assert.deepEqual(
       [told, ...others],
       [
@@ -130,7 +130,7 @@ describe('a configuration', () => {
       ['https://', `${must} "https://"`],
       ['file://', `${must} "file://"`],
       ['', `${must} ""`],
-      ['null', 'must not be "null": pages of any author have that origin'],
+      ['null', 'must not be "null": any page can have this origin'],
       [3, `${must} 3`],
       [null, `${must} null`],
     ];
@@ -140,7 +140,7 @@ describe('a configuration', () => {
       wrong.map(([, problem], index) => `cors.${index}: ${problem}`),
     );
     assert.deepEqual(problemsOf({ cors: ['https://a.example', '*', 'https://a.example'], collections }), [
-      "cors.1: '*' is any origin: it must be the only one",
+      "cors.1: '*' allows any origin, so it must be the only entry",
       'cors.2: "https://a.example" is listed twice',
     ]);
     for (const [cors, got] of [
@@ -308,7 +308,7 @@ describe('a collection that was renamed', () => {
       }),
       [
         'collections.posts.fields.layout.blocks.hero.renamedFrom: is not a key of a block',
-        'globals.site.renamedFrom: is not a key of a global; the slug stays, for it names the history of the global; write the new name as label',
+        'globals.site.renamedFrom: is not a key of a global; a global keeps its slug, which names its history; write the new name as label',
       ],
     );
   });
@@ -373,8 +373,8 @@ describe('field options', () => {
 describe('a list of fields that contains itself', () => {
   it('is refused at its place, in objects, arrays, rows and blocks, and no other use of one list twice is', () => {
     const end =
-      'is the list that it stands in, so it would have no end: write the inner fields out, as deep as they go, or point to ' +
-      'documents of the same collection by a relationship';
+      'contains itself, so it would have no end: write the inner fields out, as deep as they go, or refer to documents of ' +
+      'the same collection with a relationship';
     for (const type of ['object', 'array', 'row']) {
       const fields: object[] = [{ name: 'title', type: 'text' }];
       fields.push({ ...(type === 'row' ? {} : { name: 'inner' }), type, fields });
@@ -486,7 +486,7 @@ describe('the limit and the sort of a join', () => {
       'seo.rnk': 'sort: "rnk" is not a field of "seo" to sort by; did you mean "rank"?; allowed: "rank"',
       'links.url': 'sort: "links.url" leads into "links", which is not an object',
       'title.x': 'sort: "title.x" leads into "title", which is not an object',
-      'author.name': 'sort: "author.name" goes through a relationship, which the sort of a join cannot',
+      'author.name': 'sort: "author.name" leads through a relationship, which this sort cannot follow',
       [Array(11).fill('title').join()]: 'sort: must have at most 10 fields, got 11',
     };
     for (const [sort, problem] of Object.entries(wrong)) assert.deepEqual(problemsWith({ sort }), [problem]);
@@ -595,7 +595,7 @@ describe('functions', () => {
       { type: 'row', fields: [{ ...unique, name: 'inRow', access: { read: rule } }] },
     ];
     const guessed = (path: string) =>
-      `collections.posts.fields.${path}: is unique and not for every reader, and a 409 tells callers who may write it which values there are; rules for create and update say who may`;
+      `collections.posts.fields.${path}: is unique and has a read rule, but a 409 tells every caller who may write the field which values exist; add rules for create and update`;
     assert.deepEqual(
       checkConfig({ collections: [{ slug: 'posts', fields }] }).warnings,
       ['hidden', 'vault.fields.code', '5.fields.inRow'].map(guessed),
@@ -622,9 +622,9 @@ describe('functions', () => {
           { slug: 'links', hooks: own, fields: [{ ...to, ...queryable }] },
         ],
       }).warnings;
-    const told = 'queryable: true on it says that its stored value may be told';
+    const told = 'set queryable: true on it if callers may learn its stored value';
     const found = (name: string) =>
-      `collections.posts.admin.searchFields: only keys of the environment find "${name}", which a read hook may change: ${told}`;
+      `collections.posts.admin.searchFields: only API keys of the environment find "${name}", which a read hook may change: ${told}`;
     assert.deepEqual(warningsOf({}, hooks), [
       found('text'),
       found('seo.words'),

@@ -53,10 +53,10 @@ describe('the words of others', () => {
       'db: is not a key of the configuration; it is not part of the configuration; set --data',
       'collections.posts.name: is not a key of a collection; write "slug"',
       'collections.posts.versions: is not a key of a collection; every version is kept anyway',
-      'collections.posts.auth.verify: is not a key of auth; an address is proved by an invitation',
+      'collections.posts.auth.verify: is not a key of auth; an invitation proves the address',
       'collections.posts.access.find: is not a key of the access rules of a collection; write "read"',
       'collections.posts.hooks.afterCreate: is not a key of the hooks of a collection; write "afterChange", whose',
-      'collections.posts.hooks.beforeLogin: is not a key of the hooks of a collection; Annals has no hooks of logins',
+      'collections.posts.hooks.beforeLogin: is not a key of the hooks of a collection; Annals has no login hooks',
       'globals.site.title: is not a key of a global; write "label"',
       'globals.site.hooks.beforeSave: is not a key of the hooks of a global; write "beforeChange"',
     ];

@@ -216,9 +216,9 @@ describe('A pattern that may take exponential time elsewhere', () => {
     assert.deepEqual(
       warnings.filter((warning) => warning.includes('.pattern')),
       [
-        'collections.posts.fields.a.pattern: some values take most engines exponential time, as in "(a+)+"; the service matches it in linear time, clients that check by its OpenAPI document may not',
-        'collections.posts.fields.b.pattern: it has a backreference, so it is matched by trying one way after the other, which may hold up a thread: bound the values by maxLength',
-        'collections.posts.fields.d.pattern: each character of a long value may cost 322 steps, so that one as long as a body may take a thread for seconds: bound the values by maxLength',
+        'collections.posts.fields.a.pattern: some values take most engines exponential time, as with "(a+)+"; the service matches in linear time, but clients that validate with its OpenAPI document may not',
+        'collections.posts.fields.b.pattern: it has a backreference, so it is matched by backtracking, which may block a thread: limit the values with maxLength',
+        'collections.posts.fields.d.pattern: each character of a long value may cost 322 steps, so a value as long as a body may block a thread for seconds: limit the values with maxLength',
       ],
     );
   });
@@ -228,7 +228,7 @@ describe('A pattern that may take exponential time elsewhere', () => {
     const problems = (...fields: object[]) =>
       problemsOf({ collections: [{ slug: 'posts', fields, access: { read: () => true } }] });
     const refusal = (path: string, why: string) =>
-      `collections.posts.fields.${path}.pattern: ${why}, so it can be matched only by trying one way after the other, and one value may hold up a thread for seconds; write it in another way, or allowBacktracking: true beside it, with a maxLength`;
+      `collections.posts.fields.${path}.pattern: ${why}, so it can be matched only by backtracking, and one value may block a thread for seconds; rewrite it, or set allowBacktracking: true and a maxLength`;
     const backreference = 'it has a backreference';
     assert.deepEqual(problems({ ...text, pattern: '((a+)+)b\\1', maxLength: 80 }), [refusal('a', backreference)]);
     assert.deepEqual(problems({ ...text, pattern: '(?<x>a)\\k<x>', allowBacktracking: false }), [
@@ -261,7 +261,7 @@ describe('A pattern that may take exponential time elsewhere', () => {
       `${at}.allowBacktracking: must be true or false, got "yes"`,
     ]);
     assert.deepEqual(problems({ ...text, allowBacktracking: true }), [
-      `${at}.allowBacktracking: is about a pattern, and no pattern stands beside it`,
+      `${at}.allowBacktracking: needs a pattern beside it`,
     ]);
     assert.deepEqual(problems({ name: 'a', type: 'number', allowBacktracking: true }), [
       `${at}.allowBacktracking: is not an option of "number"; the types that take it: "text", "textarea", "email", "url"`,
@@ -275,7 +275,7 @@ describe('A pattern that may take exponential time elsewhere', () => {
     const { warnings } = check({ ...text, pattern: 'a+', allowBacktracking: true });
     assert.deepEqual(
       warnings.filter((warning) => warning.includes('.allowBacktracking')),
-      [`${at}.allowBacktracking: is not needed: the pattern is matched without trying one way after the other`],
+      [`${at}.allowBacktracking: is not needed: the pattern is matched without backtracking`],
     );
   });
 
@@ -294,7 +294,7 @@ describe('A pattern that may take exponential time elsewhere', () => {
     const size = recordedEvents(data).length;
     await (await startHere(t, allowed, { data })).stop();
     assert.equal(recordedEvents(data).length, size);
-    await assert.rejects(startHere(t, config({ pattern: '(a+)\\1' }), { data }), /allowBacktracking: true beside it/);
+    await assert.rejects(startHere(t, config({ pattern: '(a+)\\1' }), { data }), /set allowBacktracking: true/);
     const linear = await startHere(t, config({ pattern: 'a*' }), { data });
     assert.equal((await linear.call('GET', `${posts}/${body.id}`)).body.a, 'aa');
     assert.equal((await linear.call('GET', `/api/audit/documents/posts/${body.id}`)).status, 200);

@@ -139,14 +139,14 @@ describe('A data directory that cannot be worked on', { skip }, () => {
   it('refuses the start in one line where something else has its name', async (t) => {
     const file = join(temporaryFolder(t), 'file');
     writeFileSync(file, '');
-    assert.equal(await refusalOf(t, file), `${file} is no folder: name another data directory\n`);
+    assert.equal(await refusalOf(t, file), `${file} is not a folder: name another data directory\n`);
     const below = join(file, 'data');
-    const said = `${below} is below something that is no folder: name another data directory\n`;
+    const said = `${below} is below something that is not a folder: name another data directory\n`;
     assert.equal(await refusalOf(t, below), said);
   });
 
   it('refuses the start in one line where no folder can be made', { skip: process.platform !== 'linux' }, async (t) => {
-    const said = '/proc/none/data cannot be made, nothing can be made in /proc: name another data directory\n';
+    const said = '/proc/none/data cannot be made, because nothing can be made in /proc: name another data directory\n';
     assert.equal(await refusalOf(t, '/proc/none/data'), said);
   });
 

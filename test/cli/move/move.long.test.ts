@@ -50,7 +50,7 @@ describeWithPostgres('annals log move, refused', () => {
       [
         ['--to', `postgres://${user}:secret@127.0.0.1:1/x`],
         {},
-        /no server of PostgreSQL takes writes \(127.0.0.1:1: .*ECONNREFUSED/,
+        /no PostgreSQL server takes writes \(127.0.0.1:1: .*ECONNREFUSED/,
       ],
       [['--to', `postgres://${user}:secret@${at}/${user}`], {}, /password authentication failed/],
       [['--to', 'sqlite'], { ANNALS_POSTGRES_URL: urlOf(database.address) }, /is in use by annals serve/],

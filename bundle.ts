@@ -4,7 +4,7 @@ import { createRequire, isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile, type Plugin, transform } from 'esbuild';
-import type { Form } from './server/platform/form.ts';
+import type { ModuleForm } from './server/platform/form.ts';
 import { threadModules } from './server/platform/threads.ts';
 
 export const root = fileURLToPath(new URL('.', import.meta.url));
@@ -13,7 +13,7 @@ export const root = fileURLToPath(new URL('.', import.meta.url));
 export type Bundle = { files: ReadonlyMap<string, string>; metafile: Metafile };
 
 /** The forms in which the service is a bundle. */
-type Bundled = Exclude<Form, 'sources'>;
+type Bundled = Exclude<ModuleForm, 'sources'>;
 
 /** The entries of a bundle beside the command and the threads: modules that applications import. */
 const entries: Record<Bundled, Record<string, string>> = {

@@ -5,7 +5,7 @@ import { openVault } from '../events/vault/vault.ts';
 import { openDocuments, registerFunctions } from '../projections/query/documents.ts';
 import { boot } from '../projections/start/boot.ts';
 import { type Tables, tablesOf } from '../projections/tables/tables.ts';
-import { type Reach, readSort } from '../server/queries/paths.ts';
+import { readSort, type SearchReach } from '../server/queries/paths.ts';
 import { readWhereObject } from '../server/queries/where.ts';
 import { openDatabase } from '../storage/sqlite.ts';
 import { category } from '../test/helpers/category.ts';
@@ -43,7 +43,7 @@ const db = openDatabase(readFile, { readonly: true, cacheMiB: 64 });
 registerFunctions(db);
 const tablesAt = (slug: string) => tablesOf(schema).find(({ key }) => key === slug) as Tables;
 const documents = openDocuments(db, tablesAt('posts'));
-const reach = (slug: string): Reach => ({
+const reach = (slug: string): SearchReach => ({
   tables: tablesAt(slug),
   fields: collections.get(slug)?.fields ?? [],
   related: async (other) => ({ reach: reach(other), filter: null }),

@@ -10,7 +10,7 @@ import { UnwritableError } from '../storage/data-directory.ts';
 import { messageOf } from '../storage/errors.ts';
 import { LockedError } from '../storage/lock.ts';
 import { isDiskFull } from '../storage/sqlite.ts';
-import type { Command } from './command.ts';
+import type { CliCommand } from './command.ts';
 import { commands } from './commands.ts';
 import { CallError, Cancelled } from './errors.ts';
 import { printLine } from './terminal.ts';
@@ -59,7 +59,7 @@ function inList(name: string): string {
   return `annals ${name}: ${commands[name]?.summary ?? ''}`;
 }
 
-function usageOf({ usage, isForAllSites }: Command): string {
+function usageOf({ usage, isForAllSites }: CliCommand): string {
   return isForAllSites ? usage : `${usage}\n\n${site}`;
 }
 

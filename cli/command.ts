@@ -1,8 +1,8 @@
-import type { Given, Takes } from '../server/settings/command.ts';
+import type { CommandLine, Takes } from '../server/settings/command.ts';
 import type { Flags } from '../server/settings/flags.ts';
 
 /** A command: its line in the list of commands, the text of `--help`, and the function that runs it. */
-export type Command = {
+export type CliCommand = {
   summary: string;
   usage: string;
   /** Whether it is for all of several sites. Any other command takes --site, which names one. */
@@ -21,11 +21,11 @@ type Entry<F extends Flags> = Takes<F> & {
    * Resolves with the exit code. Loads the module of the command when it runs: to load all modules would take longer
    * than most commands do.
    */
-  run: (given: Given<F>, environment: NodeJS.ProcessEnv) => Promise<number>;
+  run: (given: CommandLine<F>, environment: NodeJS.ProcessEnv) => Promise<number>;
 };
 
 /** Makes a command of its entry. A command that takes the setting `sites` is for all sites. */
-export function command<const F extends Flags = Record<never, never>>(entry: Entry<F>): Command {
+export function command<const F extends Flags = Record<never, never>>(entry: Entry<F>): CliCommand {
   const { summary, usage, refuse, run, ...takes } = entry;
   return {
     summary,

@@ -1,17 +1,21 @@
 import { keyCommands } from './accounts/key-commands.ts';
 import { backupCommands, verify } from './backup/commands.ts';
-import { acceptClock, type Command, calls, command, sameBucket } from './command.ts';
+import { acceptClock, type CliCommand, calls, command, sameBucket } from './command.ts';
 import { configCheckFlags, rebuildFlags, verifyBlobsFlags } from './flags.ts';
 import { exportCommands } from './log/export-commands.ts';
 import { logCommands } from './log/log-commands.ts';
 import { nodeCommands } from './service/node-commands.ts';
 import { serviceCommands } from './service/service-commands.ts';
 
+/** The usage of the commands that change the signing key, about nodes. */
+const keysOfNodes = `Of a log in PostgreSQL (ANNALS_POSTGRES_URL) the running node carries the command out, and all nodes go on with the new key. Without one, the
+command runs as a node for the moment, with --config as the nodes have it. Otherwise --config is not looked at.`;
+
 /**
  * All commands, in the order of the list that `annals help` prints. To add one, write an entry here or in the table of
  * its room, the function that it runs, and a row in docs/operations.md. test/cli/commands.test.ts names missing places.
  */
-export const commands: Record<string, Command> = {
+export const commands: Record<string, CliCommand> = {
   ...serviceCommands,
   verify,
   rebuild: command({
@@ -61,8 +65,7 @@ Makes a new key, to which the old one hands over: both sign the hand-over, and t
 auditors can keep the key that they have. Use replace instead if the old key may be known to others: a thief of it could
 have signed a hand-over as well. Stop the service first.
 
-Of a log in PostgreSQL (ANNALS_POSTGRES_URL) the running node carries the command out, and all nodes go on with the new key. Without one, the
-command runs as a node for the moment, with --config as the nodes have it. Otherwise --config is not looked at.
+${keysOfNodes}
 
   --reason TEXT   the reason, which the log keeps forever
 ${acceptClock}
@@ -79,8 +82,7 @@ Exit codes: 0 rotated. 1 refused, one reason per line. 2 wrong usage, or could n
 Use it if the key may be known to others. Earlier signatures stay valid. The log records the replacement, with the new key and
 the reason. Give the new key, which is printed, to your auditors. Stop the service first.
 
-Of a log in PostgreSQL (ANNALS_POSTGRES_URL) the running node carries the command out, and all nodes go on with the new key. Without one, the
-command runs as a node for the moment, with --config as the nodes have it. Otherwise --config is not looked at.
+${keysOfNodes}
 
   --reason TEXT   the reason, which the log keeps forever
 ${acceptClock}

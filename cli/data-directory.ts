@@ -13,8 +13,8 @@ import { findSegmentsOf } from '../server/writer/segment-store.ts';
 import { StartError } from '../server/writer/writer.ts';
 import { messageOf } from '../storage/errors.ts';
 import { isDamage, type Sqlite } from '../storage/sqlite.ts';
-import type { Configured } from './operator-connection.ts';
-import { openReadable, type Readable } from './read-only-copy.ts';
+import type { ServiceSetup } from './operator-connection.ts';
+import { openReadable, type ReadableCopy } from './read-only-copy.ts';
 
 /** Whether the schema or the rules of a configuration differ from those that a log ends with. */
 export function hasChanged(model: Model, data: string): boolean {
@@ -43,7 +43,7 @@ export function withLog<T>(data: string, run: (db: Sqlite) => T): T {
  * @param flag the flag that named the directory.
  * @throws UsageError if it has no log.
  */
-export function existingLog(settings: Located, flag = '--data'): string {
+export function existingLog(settings: DirectorySettings, flag = '--data'): string {
   const directory = resolve(settings.data);
   if (!existsSync(logFile(directory)))
     throw new UsageError(`there is no log in ${directory}; ${flag} names the directory`);
@@ -51,14 +51,14 @@ export function existingLog(settings: Located, flag = '--data'): string {
   return directory;
 }
 
-type Located = Pick<Settings, 'data' | 'bucket'>;
+type DirectorySettings = Pick<Settings, 'data' | 'bucket'>;
 
 /**
  * The same for a command that only reads it: see {@link openReadable}.
  *
  * @param withTables whether the command reads the read tables as well.
  */
-export function readableLog(settings: Located, { withTables = false, flag = '--data' } = {}): Readable {
+export function readableLog(settings: DirectorySettings, { withTables = false, flag = '--data' } = {}): ReadableCopy {
   existingLog(settings, flag);
   const readable = openReadable(settings.data, withTables);
   findSegmentsOf(logFile(readable.directory), blobSettingsOf(settings), true);
@@ -75,7 +75,7 @@ export function startErrorOf(error: unknown, tell = (message: string) => message
  *
  * @throws UsageError if there is no log in it.
  */
-export async function configured(settings: Settings): Promise<Configured> {
+export async function configured(settings: Settings): Promise<ServiceSetup> {
   existingLog(settings);
   return { settings, loaded: await loadConfiguration(settings.config) };
 }

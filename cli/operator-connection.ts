@@ -13,7 +13,7 @@ import { briefHolders, embeddedHolder, serveHolder } from '../server/running/dir
 import { joinVault } from '../server/running/nodes/vault.ts';
 import { startService } from '../server/running/service.ts';
 import { operatorSecret } from '../server/running/thread-data.ts';
-import type { Loaded } from '../server/settings/configuration.ts';
+import type { LoadedConfiguration } from '../server/settings/configuration.ts';
 import type { Settings } from '../server/settings/settings.ts';
 import { codeOf, messageOf } from '../storage/errors.ts';
 import { readHolder } from '../storage/holder.ts';
@@ -30,19 +30,19 @@ export type OperatorConnection = { address: string; secret: string; site: string
 /**
  * The settings and the configuration of a service that a command runs itself; `takesFiles` if the command sends files.
  */
-export type Configured = { settings: Settings; loaded: Loaded; takesFiles?: boolean };
+export type ServiceSetup = { settings: Settings; loaded: LoadedConfiguration; takesFiles?: boolean };
 
 /**
  * A request to the service: a POST, or with `take` a GET. `reason` is recorded with the change; `patience` is
  * milliseconds.
  */
-export type Order = { path: string; body?: JsonObject; reason?: string; take?: Take; patience?: number };
+export type OperatorRequest = { path: string; body?: JsonObject; reason?: string; take?: Take; patience?: number };
 
 /** Receives an answer that is not JSON, and may be long; `signal` aborts it. */
 type Take = { signal: AbortSignal; receive: (response: IncomingMessage) => Promise<void> };
 
 /** The answer of the service. `body` is as the API describes it, also of an error. */
-export type Answered = { status: number; body: JsonObject & { message?: string; errors?: FieldError[] } };
+export type OperatorAnswer = { status: number; body: JsonObject & { message?: string; errors?: FieldError[] } };
 
 /** The wait for a process that starts or stops, which may take ten seconds for the requests it has taken. */
 export const patienceMilliseconds = 30_000;
@@ -61,10 +61,10 @@ const isBrief = new Set<string>(Object.values(briefHolders));
  * @throws CallError if another process has the data directory and cannot be called.
  */
 export function callAsOperator(
-  own: Configured,
-  order: Order,
+  own: ServiceSetup,
+  order: OperatorRequest,
   before: () => Promise<void> = async () => {},
-): Promise<Answered> {
+): Promise<OperatorAnswer> {
   return callOrDoAlone(own.settings, order, async () => {
     await before();
     return callOwn(own, order);
@@ -79,9 +79,9 @@ export function callAsOperator(
  */
 export async function callOrDoAlone(
   settings: Settings,
-  order: Order,
-  alone: () => Promise<Answered>,
-): Promise<Answered> {
+  order: OperatorRequest,
+  alone: () => Promise<OperatorAnswer>,
+): Promise<OperatorAnswer> {
   const end = Date.now() + patienceMilliseconds;
   for (;;) {
     try {
@@ -102,7 +102,7 @@ export async function callOrDoAlone(
  *
  * @throws CallError or LockedError if no service runs there, or it cannot be called.
  */
-export async function callService(settings: Settings, order: Order): Promise<Answered> {
+export async function callService(settings: Settings, order: OperatorRequest): Promise<OperatorAnswer> {
   const directory = resolve(settings.data);
   const holder = readHolder(directory);
   const answered = holder && (await callHolder(settings, new LockedError(directory, holder), order));
@@ -110,7 +110,7 @@ export async function callService(settings: Settings, order: Order): Promise<Ans
   return answered;
 }
 
-function callOwn(own: Configured, order: Order): Promise<Answered> {
+function callOwn(own: ServiceSetup, order: OperatorRequest): Promise<OperatorAnswer> {
   return withOwnService(own, (connection) => call(connection, order));
 }
 
@@ -120,7 +120,7 @@ function callOwn(own: Configured, order: Order): Promise<Answered> {
  * @throws LockedError if another process has the directory.
  */
 export async function withOwnService<T>(
-  { settings, loaded, takesFiles = false }: Configured,
+  { settings, loaded, takesFiles = false }: ServiceSetup,
   work: (connection: OperatorConnection) => Promise<T>,
 ): Promise<T> {
   const own = { ...settings, host: '127.0.0.1', port: 0, threads: 0, logLevel: 'error' };
@@ -167,7 +167,11 @@ export async function heedingSignals<T>(stop: () => void, run: () => Promise<T>)
 }
 
 /** Calls the service that holds the directory; null if it does not answer now, and has done nothing. */
-async function callHolder(settings: Settings, locked: LockedError, order: Order): Promise<Answered | null> {
+async function callHolder(
+  settings: Settings,
+  locked: LockedError,
+  order: OperatorRequest,
+): Promise<OperatorAnswer | null> {
   const connection = connectionToHolder(settings, locked);
   if (!connection) return null;
   try {
@@ -220,7 +224,7 @@ const isClosed = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
  *
  * @throws NotTakenError when the connection was closed before that; CallError.
  */
-async function call({ address, secret, site }: OperatorConnection, order: Order): Promise<Answered> {
+async function call({ address, secret, site }: OperatorConnection, order: OperatorRequest): Promise<OperatorAnswer> {
   const { path, body, reason, take, patience = callMilliseconds } = order;
   const text = JSON.stringify(body ?? {});
   const outgoing = process.getBuiltinModule('node:http').request(new URL(`${address}${path}`), {
@@ -251,7 +255,7 @@ async function call({ address, secret, site }: OperatorConnection, order: Order)
   try {
     const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
     const status = response.statusCode ?? 0;
-    if (!take || status !== 200) return { status, body: (await json(response)) as Answered['body'] };
+    if (!take || status !== 200) return { status, body: (await json(response)) as OperatorAnswer['body'] };
     isTaken = true;
     await take.receive(response);
     return { status, body: {} };
@@ -277,7 +281,7 @@ type Kind<V> = V extends string ? 'string' : V extends number ? 'number' : V ext
  * @throws CallError if one is missing or of another kind.
  */
 export function answerOf<T extends object>(
-  body: Answered['body'],
+  body: OperatorAnswer['body'],
   kinds: { [name in keyof T as undefined extends T[name] ? never : name]: Kind<T[name]> },
 ): T {
   const wrong = Object.entries(kinds).find(([name, kind]) => typeof body[name] !== kind);
@@ -286,18 +290,18 @@ export function answerOf<T extends object>(
 }
 
 /** Prints the result of what the service has done, or why it refused; gives the exit code. */
-export function reportAnswer(answered: Answered, praise: (body: Answered['body']) => string): number {
+export function reportAnswer(answered: OperatorAnswer, praise: (body: OperatorAnswer['body']) => string): number {
   return answered.status >= 300 ? reportRefusal(answered) : printLine(praise(answered.body));
 }
 
 /** Prints why the service refused, one reason per line. Gives the exit code: 1, or 2 if it could not act. */
-export function reportRefusal({ status, body }: Answered): number {
+export function reportRefusal({ status, body }: OperatorAnswer): number {
   process.stderr.write(`${problemsIn(body).join('\n')}\n`);
   return status === 401 || status >= 500 ? 2 : 1;
 }
 
 /** The reasons of a refusal, each with the field that it is about. */
-export function problemsIn({ message = 'the service refused', errors = [] }: Answered['body']): string[] {
+export function problemsIn({ message = 'the service refused', errors = [] }: OperatorAnswer['body']): string[] {
   if (errors.length === 0) return [message];
   return errors.map((error) =>
     error.message.startsWith(error.field) ? error.message : `${error.field}: ${error.message}`,

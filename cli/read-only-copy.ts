@@ -18,7 +18,7 @@ import { codeOf } from '../storage/errors.ts';
 import { isUnopened, withDatabase } from '../storage/sqlite.ts';
 
 /** A folder to read a data directory from, and what is called when it has been read. */
-export type Readable = { directory: string; done: () => void };
+export type ReadableCopy = { directory: string; done: () => void };
 
 /** The databases of a data directory that are read, with what SQLite keeps beside them. */
 const databases = /^(log|vault|(read|search)-[\da-f]+)\.db$/;
@@ -33,7 +33,7 @@ const ofTables = /^(read|search)-/;
  * @param withTables whether the read tables are read as well.
  * @throws UnwritableError if there is no disk space for the copies.
  */
-export function openReadable(data: string, withTables: boolean): Readable {
+export function openReadable(data: string, withTables: boolean): ReadableCopy {
   const directory = resolve(data);
   if (isWritable(directory)) return { directory, done: () => {} };
   removeLeftOver();

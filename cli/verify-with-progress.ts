@@ -1,4 +1,4 @@
-import { type Verdict, verifyDirectory } from '../projections/verify/verify.ts';
+import { type VerifyResult, verifyDirectory } from '../projections/verify/verify.ts';
 import { showProgress } from '../server/platform/progress.ts';
 import { openHelpers } from '../server/writer/helpers.ts';
 
@@ -11,7 +11,7 @@ import { openHelpers } from '../server/writer/helpers.ts';
 export function verifyWithProgress(
   directory: string,
   { checkLog = true, keys = [] as readonly string[] } = {},
-): Verdict {
+): VerifyResult {
   return verifyDirectory(directory, checkLog, {
     log: showProgress('reading the log'),
     replay: showProgress('replaying the log'),

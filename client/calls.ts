@@ -1,6 +1,7 @@
-import { encoded, queryOf, shown } from './address.ts';
+import { queryOf } from './address.ts';
 import { type Answer, isObject, unexpected } from './answers.ts';
 import { ApiError } from './errors.ts';
+import { bearer, headersOf, newKey, takesKey } from './headers.ts';
 import type { CallOptions, ClientOptions, WriteOptions } from './options.ts';
 import { type Exchange, type Fetch, perform } from './sending.ts';
 import { openSession } from './session.ts';
@@ -52,7 +53,13 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
   async function call(asked: Call): Promise<Answer> {
     const given = split(asked.options ?? {});
     const token = asked.isPublic ? null : session.get();
-    const headers = headersOf(asked, given.own, token);
+    const headers = headersOf(options, {
+      own: given.own,
+      token,
+      bodyType: asked.content?.type ?? (asked.data === undefined ? null : 'application/json'),
+      // A node that answers reads from what it has waits for what this client has written.
+      position: isRead(asked) && written > 0 ? written : null,
+    });
     const isOurs = headers.get('authorization') === (token === null ? null : bearer(token));
     try {
       const exchange = exchangeOf(asked, given, headers);
@@ -88,30 +95,7 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
     };
   }
 
-  function headersOf({ method, content, data }: Call, own: WriteOptions, token: string | null): Headers {
-    const headers = new Headers();
-    const put = (name: string, value: string | null | undefined) => {
-      if (value !== undefined && value !== null) setHeader(headers, name, value);
-    };
-    for (const [name, value] of entriesOf(options.headers)) put(name, value);
-    put('accept', 'application/json');
-    put('x-api-key', options.apiKey);
-    put('x-site-id', options.siteId);
-    put('authorization', token === null ? null : bearer(token));
-    put('content-type', content?.type ?? (data === undefined ? null : 'application/json'));
-    // A node that answers from its own copy first waits until the copy has the writes of this client.
-    put('annals-position', isRead({ method }) && written > 0 ? String(written) : null);
-    put('if-match', own.ifMatch);
-    put('idempotency-key', own.idempotencyKey);
-    put('x-change-reason', own.reason === undefined ? null : reasonText(own.reason));
-    for (const [name, value] of entriesOf(own.headers)) put(name, value);
-    return headers;
-  }
-
-  /**
-   * Only the greatest position counts, because answers may arrive in another order than the writes were made. Reads are
-   * skipped, because a read with `asOf` returns an older position.
-   */
+  /** Answers may come in another order than the writes; those to reads as of a moment tell the position of that. */
   function notePosition({ headers }: Answer): void {
     const position = headers.get('annals-position');
     if (position !== null && /^\d{1,15}$/.test(position)) written = Math.max(written, Number(position));
@@ -135,58 +119,10 @@ function isRead({ method }: Pick<Call, 'method'>): boolean {
   return method === 'GET';
 }
 
-/**
- * The service accepts an idempotency key only with a credential, which tells callers apart, and not with a password, of
- * which it stores nothing.
- */
-function takesKey(headers: Headers, data: unknown): boolean {
-  if (headers.has('idempotency-key')) return false;
-  const hasCredential = headers.has('authorization') || headers.has('x-api-key');
-  return hasCredential && !(isObject(data) && 'password' in data);
-}
-
 const callNames = ['signal', 'timeout', 'headers', 'retries', 'reason', 'ifMatch', 'idempotencyKey'];
 
 function split(options: object): { own: CallOptions & WriteOptions; query: object } {
   const entries = Object.entries(options);
   const own = Object.fromEntries(entries.filter(([name, value]) => callNames.includes(name) && value !== undefined));
   return { own, query: Object.fromEntries(entries.filter(([name]) => !callNames.includes(name))) };
-}
-
-function entriesOf(headers: Record<string, string> | Headers | undefined): Iterable<[string, string]> {
-  return headers instanceof Headers ? headers.entries() : Object.entries(headers ?? {});
-}
-
-/** Replaces the error that `Headers` throws for an invalid value, because it shows the value, which may be a key. */
-function setHeader(headers: Headers, name: string, value: string): void {
-  try {
-    headers.set(name, value);
-  } catch {
-    throw new TypeError(
-      `the value for the header ${shown(name)} cannot be sent: it holds characters that no header may have`,
-    );
-  }
-}
-
-function bearer(token: string): string {
-  return `Bearer ${token}`;
-}
-
-/**
- * A header can hold only Latin-1, part of which the service reads as UTF-8. So anything beyond ASCII is sent encoded
- * (RFC 8187).
- */
-function reasonText(reason: string): string {
-  const isPlain = /^[\x20-\x7e]*$/.test(reason) && !/^\s*utf-8'/i.test(reason);
-  return isPlain ? reason : `UTF-8''${encoded('reason', reason)}`;
-}
-
-/**
- * React Native has no `crypto`, and a page that was not loaded over HTTPS has no `randomUUID`. The key need not be
- * secret: it only tells the writes of one caller apart.
- */
-function newKey(): string {
-  const { crypto } = globalThis as { crypto?: Partial<Crypto> };
-  const random = () => Math.random().toString(36).slice(2);
-  return crypto?.randomUUID?.() ?? `${Date.now().toString(36)}-${random()}${random()}`;
 }

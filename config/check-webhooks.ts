@@ -49,7 +49,7 @@ function checkWebhook(spot: Spot<Entry>, names: TakenNames, known: ConfiguredSlu
     secret: hidden(at(spot, 'secret'), webhookSecret),
     collections: isForAll ? '*' : checkSlugs(at(spot, 'collections'), known.collections, 'a collection'),
     globals: isForAll ? '*' : checkSlugs(at(spot, 'globals'), known.globals, 'a global'),
-    events: checkWords(at(spot, 'events'), webhookEvents, 'an event of webhooks') ?? webhookEvents,
+    events: checkWords(at(spot, 'events'), webhookEvents, { what: 'an event of webhooks' }) ?? webhookEvents,
     where: passes(where, rules.entry) ? where.value : null,
     allowPrivate: optionOf(at(spot, 'allowPrivate'), rules.boolean, false),
   };
@@ -92,12 +92,16 @@ function hidden(spot: Spot, rule: Rule<string>): string {
 }
 
 function checkSlugs(spot: Spot, slugs: readonly string[], what: string): readonly string[] | '*' {
-  return spot.value === '*' ? '*' : (checkWords(spot, slugs, what, " or '*'") ?? []);
+  return spot.value === '*' ? '*' : (checkWords(spot, slugs, { what, must: "be a list or '*'" }) ?? []);
 }
 
+/** The texts of a refusal: the thing that each word names, and the end of "must …" for a value that is not a list. */
+type ListTexts = { what: string; must?: string };
+
 /** Checks a list of some of these words; null if it is left out. */
-function checkWords<W extends string>(spot: Spot, words: readonly W[], what: string, orElse = ''): W[] | null {
-  if (!passes(spot, { ...rules.list, must: `be a list${orElse}` })) return null;
+function checkWords<W extends string>(spot: Spot, words: readonly W[], texts: ListTexts): W[] | null {
+  const { what, must = 'be a list' } = texts;
+  if (!passes(spot, { ...rules.list, must })) return null;
   if (spot.value.length === 0) report(spot, 'must not be empty: leave it out');
   const known: readonly unknown[] = words;
   for (const [index, word] of spot.value.entries()) {

@@ -87,7 +87,7 @@ export function compileBody<T = JsonObject>(schema: Joi.ObjectSchema<T>): (input
 
 /** The schema of a body with these members and no fields. Hints may name the members to every caller. */
 export function schemaOfMembers(members: Record<string, Joi.Schema>): Joi.ObjectSchema {
-  return objectSchema([], 'create', members, Object.keys(members));
+  return objectSchema([], 'create', { members, words: Object.keys(members) });
 }
 
 /** As {@link compileBody}, for a body with these members and no fields. */
@@ -111,8 +111,8 @@ function bodySchema(target: Parameters<typeof compileValidator>[0], mode: WriteM
   const made = target.fields.filter(({ isServerMade }) => isServerMade).map(({ name }) => name);
   const ignored = Object.fromEntries([...assigned, ...made].map((name) => [name, joi().any()]));
   return target.auth
-    ? objectSchema(fields, mode, { ...ignored, password: newPassword() }, ['password'])
-    : objectSchema(fields, mode, ignored);
+    ? objectSchema(fields, mode, { members: { ...ignored, password: newPassword() }, words: ['password'] })
+    : objectSchema(fields, mode, { members: ignored });
 }
 
 function isLarge(input: object): boolean {

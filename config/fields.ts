@@ -116,19 +116,20 @@ export function typesThatTake(option: string): FieldType[] {
 }
 
 /**
- * The joi schema of an object with these fields. It refuses unknown keys and does not check joins. `extra` are the
- * schemas of keys that are not fields; a hint may name the keys in `words` to every caller.
+ * The joi schema of an object with these fields. It refuses unknown keys and does not check joins.
+ *
+ * @param others the schemas of keys that are not fields, and the keys that a hint may name to every caller.
  */
 export function objectSchema(
   fields: readonly Field[],
   mode: WriteMode = 'create',
-  extra: Readonly<Record<string, Joi.Schema>> = {},
-  words: readonly string[] = [],
+  others: { members: Readonly<Record<string, Joi.Schema>>; words?: readonly string[] } = { members: {} },
 ): Joi.ObjectSchema {
+  const { members, words = [] } = others;
   const allowed = fields.filter(({ type }) => type !== 'join');
-  const members = fields.map((field) => [field.name, member(field, mode)] as const);
+  const ofFields = fields.map((field) => [field.name, member(field, mode)] as const);
   return joi()
-    .object({ ...extra, ...Object.fromEntries(members) })
+    .object({ ...members, ...Object.fromEntries(ofFields) })
     .error((reports) => {
       for (const report of reports) {
         // The report of an inner object has the fields of that object already.
@@ -291,8 +292,9 @@ function list(field: Field, item: Joi.Schema): Joi.ArraySchema {
 
 function block(blocks: { slug: string; fields: Field[] }[]): Joi.Schema {
   const blockType = oneOfWords(blocks.map(({ slug }) => slug)).required();
+  const others = { members: { blockType } };
   // biome-ignore lint/suspicious/noThenProperty: joi's name for what a case leads to
-  const cases = blocks.map(({ slug, fields }) => ({ is: slug, then: objectSchema(fields, 'create', { blockType }) }));
+  const cases = blocks.map(({ slug, fields }) => ({ is: slug, then: objectSchema(fields, 'create', others) }));
   // Only wrong items reach `otherwise`, which reports what is wrong with them.
   const otherwise = joi().object({ blockType }).unknown();
   return joi().alternatives().conditional(joi().ref('.blockType'), { switch: cases, otherwise });

@@ -13,16 +13,15 @@ import type { Clock } from '../events/store/clock.ts';
 import type { Ids } from '../events/store/ids.ts';
 import type { Past } from '../projections/past/past.ts';
 import type { Documents } from '../projections/query/documents.ts';
-import type { JoinField, JoinRequest, Sources } from '../projections/query/joins.ts';
+import type { JoinField, JoinRequest, JoinSources } from '../projections/query/joins.ts';
 import type { Where } from '../projections/query/where.ts';
 import type { Accounts } from '../projections/tables/accounts.ts';
 import type { ApiKeys } from '../projections/tables/api-keys.ts';
 import type { AuditIndex } from '../projections/tables/audit.ts';
 import type { Tables } from '../projections/tables/tables.ts';
 import type { BlobStore } from '../storage/blobs.ts';
-import type { TellFault } from './access/rule-faults.ts';
 import type { Log } from './platform/logging.ts';
-import type { State } from './platform/state.ts';
+import type { ServiceState } from './platform/state.ts';
 import type {
   AnswerSlots,
   Api,
@@ -43,7 +42,7 @@ import type {
 } from './ports.ts';
 import type { SearchReader } from './queries/search-index.ts';
 import type { TableState } from './reads/kept.ts';
-import type { Lane } from './reads/lane.ts';
+import type { LongReadQueue } from './reads/long-read-queue.ts';
 import type { MissingIndexes } from './reads/missing-list.ts';
 import type { ReadEnd } from './reads/reads.ts';
 import type { Writing } from './writer/append.ts';
@@ -56,7 +55,7 @@ export type Join = {
   /** How many of these documents a document shows; null: all. */
   limit: number | null;
   field: JoinField;
-  sources: (request: JoinRequest) => Sources;
+  sources: (request: JoinRequest) => JoinSources;
 };
 
 type Common = {
@@ -87,7 +86,7 @@ type Common = {
 export type Target<M extends Collection | Global = Collection | Global> = Common & { model: M };
 
 /** The long reads: the thread that does them, how many seconds they may take, and a counter of how they ended. */
-type LongReads = { lane: Lane; seconds: number; note: (end: ReadEnd) => void };
+type LongReads = { queue: LongReadQueue; seconds: number; note: (end: ReadEnd) => void };
 
 /** The running service as one thread has it: opened once, shared by every route. */
 export type App = Writing & {
@@ -152,8 +151,9 @@ export type App = Writing & {
   pins: Pins;
   credentials: Credentials;
   log: Log;
-  tellRuleFault: TellFault;
-  state: () => State;
+  /** Logs, once, a rule that gave no answer, for example `the read rule of posts`. */
+  tellRuleFault: (rule: string, error: unknown) => void;
+  state: () => ServiceState;
   /** The id of the site; null if the process serves only one. */
   site: string | null;
   /** The configured address by which clients reach the service; null: not configured. */

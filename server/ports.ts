@@ -116,7 +116,7 @@ export type LogCheckpoint = { size: number; root: string; note: string; signedAt
  * An alteration that was found, in words, and the range of events that holds the first alteration, if it is known.
  * `part`: the log, or the claims and read tables, which are made from it.
  */
-export type Altered = {
+export type Alteration = {
   finding: string;
   from: number | null;
   to: number | null;
@@ -129,7 +129,7 @@ export type Altered = {
  * null before the first. `altered` is the last finding: it stays after a later check without a finding, and after a
  * restart, until `annals verify` finds no alteration.
  */
-export type Verification = { verified: { to: number; at: string } | null; altered: Altered | null };
+export type Verification = { verified: { to: number; at: string } | null; altered: Alteration | null };
 
 /** Signs checkpoints of the log. All threads share one, in the main thread, which has the key. */
 export type Notary = {
@@ -168,7 +168,7 @@ export type ChangedKey = { from: string; key: string };
 export type KeyNote = { position: number; recordedAt: string; actor: Actor; reason: string };
 
 /** A checkpoint that the log keeps: the number of its events, and the time of its signature. */
-type Signed = { size: number; signedAt: string };
+type SignedCheckpoint = { size: number; signedAt: string };
 
 /** A key of a log. */
 export type KeyRecord = {
@@ -179,8 +179,8 @@ export type KeyRecord = {
   /** The event by which the key began to sign; null for the first key. */
   since: KeyNote | null;
   /** The first and the last of its checkpoints that the log keeps. */
-  first: Signed | null;
-  last: Signed | null;
+  first: SignedCheckpoint | null;
+  last: SignedCheckpoint | null;
   /** `handover` is the note by which the key handed over. */
   replaced: (KeyNote & { by: string; handover: string | null }) | null;
   disowned: (KeyNote & { signed: number | null }) | null;
@@ -208,10 +208,10 @@ export type Pins = {
 export type Candidates = { store: string; position: number; sha256: string[] };
 
 /** The candidates that were removed, and those that the store does not delete. The others are needed after all. */
-export type Collected = { removed: string[]; held: { sha256: string; because: string }[] };
+export type RemovalResult = { removed: string[]; held: { sha256: string; because: string }[] };
 
 /** Removes the candidates that nothing needs, one after the other. */
-export type Collect = (candidates: Candidates) => Promise<Collected>;
+export type Collect = (candidates: Candidates) => Promise<RemovalResult>;
 
 /** The functions of the erasure worker for other threads. */
 export type ErasurePort = {
@@ -356,7 +356,7 @@ type ReloadOutcome =
   | 'wrong';
 
 /** The result of reading the configuration again. */
-export type Reloaded = {
+export type ReloadResult = {
   outcome: ReloadOutcome;
   /** The differences of `changed`, and the reasons of `restart` and `wrong`. */
   lines: readonly string[];
@@ -365,4 +365,4 @@ export type Reloaded = {
 };
 
 /** Reads the configuration again, one call after the other. `acceptsLoss`: even if documents show less then. */
-export type Reloading = { reload: (options?: { acceptsLoss: boolean }) => Promise<Reloaded> };
+export type Reloading = { reload: (options?: { acceptsLoss: boolean }) => Promise<ReloadResult> };

@@ -3,16 +3,16 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { writing } from './data-directory.ts';
-import { type Holder, holderFile, readHolder } from './holder.ts';
+import { type DirectoryHolder, holderFile, readHolder } from './holder.ts';
 import { createPrivate, privateFile } from './private.ts';
 
 /** Thrown if another process uses the data directory. The message names the process. */
 export class LockedError extends Error {
   override name = 'LockedError';
   /** Null if the process has not described itself yet. */
-  readonly holder: Holder | null;
+  readonly holder: DirectoryHolder | null;
 
-  constructor(directory: string, holder: Holder | null) {
+  constructor(directory: string, holder: DirectoryHolder | null) {
     super(`the data directory ${directory} is in use by ${holder ? describeHolder(holder) : 'another process'}`);
     this.holder = holder;
   }
@@ -48,7 +48,13 @@ export function lockDirectory(directory: string, what: string, patience = 200): 
     const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
     throw isBusy ? new LockedError(directory, readHolder(directory)) : error;
   }
-  const holder: Holder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), what, address: null };
+  const holder: DirectoryHolder = {
+    pid: process.pid,
+    host: hostname(),
+    since: new Date().toISOString(),
+    what,
+    address: null,
+  };
   try {
     writing(file, () => describe(holder));
   } catch (error) {
@@ -57,7 +63,7 @@ export function lockDirectory(directory: string, what: string, patience = 200): 
   }
   held.add(db);
 
-  function describe(known: Holder): void {
+  function describe(known: DirectoryHolder): void {
     writeFileSync(file, JSON.stringify(known), { mode: privateFile });
   }
 
@@ -72,6 +78,6 @@ export function lockDirectory(directory: string, what: string, patience = 200): 
   };
 }
 
-function describeHolder({ pid, host, since, what, address }: Holder): string {
+function describeHolder({ pid, host, since, what, address }: DirectoryHolder): string {
   return `${what}, process ${pid} on ${host} since ${since}${address ? ` (${address})` : ''}`;
 }

@@ -8,8 +8,8 @@ import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { logFile } from '../../projections/tables/files.ts';
 import { lostNumbers } from '../../server/platform/whole-numbers.ts';
 import { isReadAsJson, readingOf } from '../../server/queries/field-texts.ts';
-import type { Given } from '../../server/settings/command.ts';
-import { type Loaded, loadConfiguration } from '../../server/settings/configuration.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
+import { type LoadedConfiguration, loadConfiguration } from '../../server/settings/configuration.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { existingLog } from '../data-directory.ts';
@@ -17,7 +17,7 @@ import { callAsOperator, reportAnswer } from '../operator-connection.ts';
 import { readNewPassword } from '../password-prompt.ts';
 
 /** `annals create-user COLLECTION`: exit 0 done, 1 refused, 2 could not run. Prints the id of the new user. */
-export async function createUser(asked: Given<{ email: 'string'; field: 'list' }>): Promise<number> {
+export async function createUser(asked: CommandLine<{ email: 'string'; field: 'list' }>): Promise<number> {
   const given = await accountOf(asked);
   const { settings, collection, email } = given;
   const fields = readFields(collection, asked.flags.field ?? []);
@@ -31,7 +31,7 @@ export async function createUser(asked: Given<{ email: 'string'; field: 'list' }
 }
 
 /** `annals set-password COLLECTION`: exit 0 done, 1 refused, 2 could not run. */
-export async function setPassword(asked: Given<{ email: 'string' }>): Promise<number> {
+export async function setPassword(asked: CommandLine<{ email: 'string' }>): Promise<number> {
   const given = await accountOf(asked);
   const { settings, collection, email } = given;
   existingLog(settings);
@@ -43,7 +43,7 @@ export async function setPassword(asked: Given<{ email: 'string' }>): Promise<nu
 }
 
 /** `annals unlock COLLECTION`: exit 0 done, 1 refused, 2 could not run. */
-export async function unlock(asked: Given<{ email: 'string' }>): Promise<number> {
+export async function unlock(asked: CommandLine<{ email: 'string' }>): Promise<number> {
   const given = await accountOf(asked);
   const { settings, collection, email } = given;
   existingLog(settings);
@@ -52,7 +52,7 @@ export async function unlock(asked: Given<{ email: 'string' }>): Promise<number>
 }
 
 /** `annals sessions revoke COLLECTION`: exit 0 done, 1 refused, 2 could not run. */
-export async function revokeSessions(asked: Given<{ email: 'string'; session: 'string' }>): Promise<number> {
+export async function revokeSessions(asked: CommandLine<{ email: 'string'; session: 'string' }>): Promise<number> {
   const given = await accountOf(asked);
   const { settings, collection, email } = given;
   existingLog(settings);
@@ -68,14 +68,14 @@ function endedText(ended: number): string {
 }
 
 /** The account that a command names, by its collection and `--email`, in the configuration of the service. */
-async function accountOf({ settings, flags, words }: Given<{ email: 'string' }>) {
+async function accountOf({ settings, flags, words }: CommandLine<{ email: 'string' }>) {
   if (flags.email === undefined) throw new UsageError('--email is missing');
   const loaded = await loadConfiguration(settings.config);
   return { settings, loaded, collection: accountsIn(loaded, words[0] ?? ''), email: flags.email };
 }
 
 /** The collection with accounts that a slug names. @throws UsageError if it names no such collection. */
-export function accountsIn({ path, model }: Loaded, slug: string): Collection {
+export function accountsIn({ path, model }: LoadedConfiguration, slug: string): Collection {
   const found = model.collections.get(slug);
   if (found?.auth) return found;
   const slugs = [...model.collections.values()].flatMap((one) => (one.auth ? [one.slug] : []));

@@ -2,18 +2,18 @@ import { createInterface } from 'node:readline';
 import { counted } from '../../config/counted.ts';
 import { isObject } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { configured } from '../data-directory.ts';
 import { Cancelled } from '../errors.ts';
-import { type Answered, callAsOperator, reportAnswer, reportRefusal } from '../operator-connection.ts';
+import { callAsOperator, type OperatorAnswer, reportAnswer, reportRefusal } from '../operator-connection.ts';
 
 /** `annals erase COLLECTION/ID`: exit 0 done, 1 refused, 2 could not run. Prints what was erased. */
 export async function erase({
   settings,
   flags,
   words,
-}: Given<{ reason: 'string'; 'dry-run': 'boolean'; yes: 'boolean' }>): Promise<number> {
+}: CommandLine<{ reason: 'string'; 'dry-run': 'boolean'; yes: 'boolean' }>): Promise<number> {
   const [word = ''] = words;
   const [, collection = '', id = ''] = /^([^/]+)\/([^/]+)$/.exec(word) ?? [];
   if (id === '')
@@ -33,7 +33,7 @@ export async function erase({
   return reportAnswer(await call(''), (body) => praise(collection, id, body));
 }
 
-function praise(collection: string, id: string, body: Answered['body']): string {
+function praise(collection: string, id: string, body: OperatorAnswer['body']): string {
   const done = `erased ${collection}/${id}: ${amounts(body)}; it is event ${String(body.position)}`;
   if (body.finished === true) return done;
   return `${done}
@@ -48,7 +48,7 @@ const nouns: [name: string, one: string, many: string][] = [
   ['mails', 'mail', 'mails'],
 ];
 
-function amounts({ erases }: Answered['body']): string {
+function amounts({ erases }: OperatorAnswer['body']): string {
   const counts = isObject(erases) ? erases : {};
   const parts = nouns.flatMap(([name, one, many]) => {
     const count = Number(counts[name]);

@@ -1,8 +1,8 @@
-import { type Command, calls, command } from '../command.ts';
+import { type CliCommand, calls, command } from '../command.ts';
 import { createKeyFlags } from '../flags.ts';
 
 /** The commands about the API keys that are made at run time. */
-export const keyCommands: Record<string, Command> = {
+export const keyCommands: Record<string, CliCommand> = {
   'api-keys create': command({
     summary: 'make an API key with limited rights',
     usage: `annals api-keys create --name TEXT [--scope OPERATIONS:TARGETS]... [--audit PARTS] [--expires TIME] [--config FILE] [--data DIR]

@@ -5,11 +5,17 @@ import { counted } from '../../config/counted.ts';
 import type { KeyScope } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { configured } from '../data-directory.ts';
 import type { createKeyFlags, NoFlags } from '../flags.ts';
-import { type Answered, callAsOperator, type Order, reportAnswer, reportRefusal } from '../operator-connection.ts';
+import {
+  callAsOperator,
+  type OperatorAnswer,
+  type OperatorRequest,
+  reportAnswer,
+  reportRefusal,
+} from '../operator-connection.ts';
 import { printable, printLine, tableOf } from '../terminal.ts';
 
 /** A key as the service shows it. */
@@ -26,7 +32,7 @@ type Key = {
 const callMilliseconds = 60_000;
 
 /** `annals api-keys create`: exit 0 done, 1 refused, 2 could not run. Prints the secret. */
-export async function createKey({ settings, flags }: Given<typeof createKeyFlags>): Promise<number> {
+export async function createKey({ settings, flags }: CommandLine<typeof createKeyFlags>): Promise<number> {
   const own = await configured(settings);
   if (flags.name === undefined) throw new UsageError('--name is missing');
   const body = {
@@ -39,7 +45,7 @@ export async function createKey({ settings, flags }: Given<typeof createKeyFlags
 }
 
 /** `annals api-keys rotate ID`: exit 0 done, 1 refused, 2 could not run. Prints the new secret. */
-export async function rotateKey({ settings, flags, words }: Given<{ overlap: 'string' }>): Promise<number> {
+export async function rotateKey({ settings, flags, words }: CommandLine<{ overlap: 'string' }>): Promise<number> {
   const own = await configured(settings);
   const overlapSeconds = readOverlap(flags.overlap ?? '0');
   const path = `/api/keys/${encodeURIComponent(words[0] ?? '')}/rotate`;
@@ -47,15 +53,15 @@ export async function rotateKey({ settings, flags, words }: Given<{ overlap: 'st
 }
 
 /** `annals api-keys revoke ID`: exit 0 done, 1 refused, 2 could not run. */
-export async function revokeKey({ settings, words }: Given<NoFlags>): Promise<number> {
+export async function revokeKey({ settings, words }: CommandLine<NoFlags>): Promise<number> {
   const own = await configured(settings);
-  const order: Order = { path: '/api/operator/keys/revoke', body: { id: words[0] ?? '' } };
+  const order: OperatorRequest = { path: '/api/operator/keys/revoke', body: { id: words[0] ?? '' } };
   return reportAnswer(await callAsOperator(own, order), ({ id, name }) => printable(`revoked ${id}, ${name}`));
 }
 
 /** `annals api-keys list`: exit 0 shown, 2 could not run. */
 export async function listKeys(
-  { settings, flags }: Given<{ json: 'boolean' }>,
+  { settings, flags }: CommandLine<{ json: 'boolean' }>,
   environment: NodeJS.ProcessEnv,
 ): Promise<number> {
   const own = await configured(settings);
@@ -100,7 +106,7 @@ function readOverlap(text: string): number {
 }
 
 /** The secret alone goes to standard output, so that a script can keep it. */
-function reportSecret(answered: Answered): number {
+function reportSecret(answered: OperatorAnswer): number {
   return reportAnswer(answered, ({ id, name, secret }) => {
     process.stderr.write(printable(`API key ${id}, ${name}: its secret is shown this once`).concat('\n'));
     return String(secret);

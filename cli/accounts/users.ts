@@ -1,18 +1,18 @@
 import { counted } from '../../config/counted.ts';
 import type { Collection } from '../../config/model.ts';
 import type { ListedUser } from '../../server/accounts/listed-users.ts';
-import type { Given } from '../../server/settings/command.ts';
-import type { Loaded } from '../../server/settings/configuration.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
+import type { LoadedConfiguration } from '../../server/settings/configuration.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { onService } from '../content/service.ts';
 import { configured } from '../data-directory.ts';
-import { type Answered, reportRefusal } from '../operator-connection.ts';
+import { type OperatorAnswer, reportRefusal } from '../operator-connection.ts';
 import { printLine, tableOf } from '../terminal.ts';
 import { accountsIn } from './accounts.ts';
 
 /** `annals users`: exit 0 shown, 1 refused, 2 could not run. */
 export async function listUsers(
-  { settings, flags, words }: Given<{ json: 'boolean' }>,
+  { settings, flags, words }: CommandLine<{ json: 'boolean' }>,
   environment: NodeJS.ProcessEnv,
 ): Promise<number> {
   const own = await configured(settings);
@@ -23,9 +23,9 @@ export async function listUsers(
       let after: string | null = null;
       do {
         const body = { collection: slug, ...(after === null ? {} : { after }) };
-        const answered: Answered = await ask({ method: 'POST', path: '/api/operator/users', body });
+        const answered: OperatorAnswer = await ask({ method: 'POST', path: '/api/operator/users', body });
         if (answered.status >= 300) return answered;
-        const page = answered.body as Answered['body'] & { users: ListedUser[]; after: string | null };
+        const page = answered.body as OperatorAnswer['body'] & { users: ListedUser[]; after: string | null };
         users.push(...page.users);
         after = page.after;
       } while (after !== null);
@@ -38,7 +38,7 @@ export async function listUsers(
   return 0;
 }
 
-function collectionsOf(loaded: Loaded, slug: string | undefined): Pick<Collection, 'slug'>[] {
+function collectionsOf(loaded: LoadedConfiguration, slug: string | undefined): Pick<Collection, 'slug'>[] {
   if (slug !== undefined) return [accountsIn(loaded, slug)];
   const all = [...loaded.model.collections.values()].filter(({ auth }) => auth !== null);
   if (all.length === 0) throw new UsageError(`no collection has accounts in ${loaded.path}`);

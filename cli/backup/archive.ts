@@ -13,7 +13,7 @@ export class BackupError extends Error {
 }
 
 /** A file of an archive. Its content must have exactly `size` bytes. */
-export type Entry = { name: string; size: number; content: () => Readable | Promise<Readable> };
+export type ArchiveEntry = { name: string; size: number; content: () => Readable | Promise<Readable> };
 
 /** The names of the entries that each archive of its kind has (docs/backup.md). */
 export const names = {
@@ -31,7 +31,7 @@ export const names = {
  * this archive has the whole log; `size`: the number of events with those of this archive. `root` is the root of the
  * tree of `size` events, in base64; `beginsWith` the root of the first `after`.
  */
-export type Manifest = {
+export type BackupManifest = {
   /** 2 for a backup whose segments are beside it. */
   format: 1 | 2;
   log: string;
@@ -82,7 +82,7 @@ export function segmentIn(name: string): string | null {
 }
 
 /** An entry with a text. */
-export function textEntry(name: string, text: string): Entry {
+export function textEntry(name: string, text: string): ArchiveEntry {
   const bytes = Buffer.from(text);
   return { name, size: bytes.length, content: () => Readable.from([bytes], { objectMode: false }) };
 }
@@ -94,7 +94,7 @@ const zeros = '0'.repeat(64);
  * whole. The digest of an entry that is written is given to `onEntry`.
  */
 export function archiveOf(
-  entries: AsyncIterable<Entry> | Iterable<Entry>,
+  entries: AsyncIterable<ArchiveEntry> | Iterable<ArchiveEntry>,
   { mtime, onEntry = () => {} }: { mtime: Date; onEntry?: (name: string, sha256: string, size: number) => void },
 ): Readable {
   const tar = pack();
@@ -252,7 +252,7 @@ export async function textOf(content: Readable, size: number): Promise<string> {
 }
 
 /** Reads the manifest. @throws BackupError for any other text, and for the manifest of a later version. */
-export function readManifest(text: string): Manifest {
+export function readManifest(text: string): BackupManifest {
   const found = parsed(text);
   if (!isObject(found)) throw new BackupError(`is not a backup of Annals: ${names.manifest} is not an object`);
   const {

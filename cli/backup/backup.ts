@@ -2,7 +2,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { counted } from '../../config/counted.ts';
 import { noteBackup } from '../../server/platform/backup-note.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { syncFolder } from '../../storage/disk.ts';
 import type { backupFlags } from '../flags.ts';
@@ -27,7 +27,7 @@ import { addEvery, addToSeries, follow } from './series.ts';
  *
  * `--follow` makes rounds between whole backups: the same steps for the events since the last one (`makeRound`).
  */
-export async function backup({ settings, flags }: Given<typeof backupFlags>): Promise<number> {
+export async function backup({ settings, flags }: CommandLine<typeof backupFlags>): Promise<number> {
   const { out, to, s3, every, keep, plain } = flags;
   if ((out === undefined) === (to === undefined))
     throw new UsageError('either --out FILE for one backup, or --to FOLDER or --to s3://BUCKET/PREFIX for a series');

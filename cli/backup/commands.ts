@@ -1,4 +1,4 @@
-import { type Command, command, sameBucket } from '../command.ts';
+import { type CliCommand, command, sameBucket } from '../command.ts';
 import { backupFlags, restoreFlags } from '../flags.ts';
 
 /** The two commands that are called `annals verify`: of a data directory, and of a backup. */
@@ -36,7 +36,7 @@ const verifyBackup = command({
 });
 
 /** `annals verify [BACKUP]`: without a word it is about a data directory. */
-export const verify: Command = {
+export const verify: CliCommand = {
   ...verifyLog,
   run: (args, environment) => {
     const isOfBackup = args[0] !== undefined && !args[0].startsWith('-');
@@ -45,7 +45,7 @@ export const verify: Command = {
 };
 
 /** The commands about backups, as `commands.ts` lists them. */
-export const backupCommands: Record<string, Command> = {
+export const backupCommands: Record<string, CliCommand> = {
   backup: command({
     summary: 'save a data directory, also while a service runs',
     usage: `annals backup --out FILE [--force] [--recipient KEY]… [--data DIR]

@@ -17,7 +17,7 @@ import { privateFile } from '../../storage/private.ts';
 import { existingLog } from '../data-directory.ts';
 import { existingVault, refuseReplica } from '../held-directory.ts';
 import { verifyWithProgress } from '../verify-with-progress.ts';
-import { archiveOf, blobIn, type Manifest, readArchive } from './archive.ts';
+import { archiveOf, type BackupManifest, blobIn, readArchive } from './archive.ts';
 import { encrypted } from './encryption.ts';
 import { erasuresFile } from './erasures-file.ts';
 import { entriesOf, findFiles, manifestOf, roundEntries, segmentsIn } from './pack.ts';
@@ -30,7 +30,7 @@ export class UnsoundError extends Error {
 
 /** A backup that was made. */
 export type MadeBackup = {
-  manifest: Manifest;
+  manifest: BackupManifest;
   /** The number of uploaded files in it. */
   files: number;
   /** The names of stored files whose SHA-256 is not their name. */
@@ -103,7 +103,7 @@ export async function makeBackup(
 }
 
 /** The head of a log, up to which a series has it. */
-export type End = Pick<Head, 'size' | 'root'>;
+export type SeriesEnd = Pick<Head, 'size' | 'root'>;
 
 /**
  * Makes a round beside the service: the vault, the events after the end of the last one, the files that these name, and
@@ -114,9 +114,9 @@ export type End = Pick<Head, 'size' | 'root'>;
  */
 export async function makeRound(
   settings: Settings,
-  end: End,
+  end: SeriesEnd,
   { pathIn, recipients, deliver }: Target,
-): Promise<End | null> {
+): Promise<SeriesEnd | null> {
   const directory = existingLog(settings);
   refuseRounds(directory);
   const { folder, release } = takeScratch(directory);
@@ -190,7 +190,7 @@ async function sha256Of(path: string): Promise<string> {
 }
 
 /** The end of the log in a backup. */
-export function upTo({ size, recordedAt }: Manifest): string {
+export function upTo({ size, recordedAt }: BackupManifest): string {
   return `the log up to event ${size} of ${recordedAt}`;
 }
 

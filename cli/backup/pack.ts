@@ -11,8 +11,8 @@ import { logFile } from '../../projections/tables/files.ts';
 import { version } from '../../server/platform/version.ts';
 import { BlobMissingError, type BlobStore } from '../../storage/blobs.ts';
 import { privateFile } from '../../storage/private.ts';
-import { blobEntry, type Entry, type Manifest, names, segmentEntry, textEntry } from './archive.ts';
-import { type Snapshot, sizeOf } from './snapshot.ts';
+import { type ArchiveEntry, type BackupManifest, blobEntry, names, segmentEntry, textEntry } from './archive.ts';
+import { type DirectorySnapshot, sizeOf } from './snapshot.ts';
 
 /** The files that a log names, with their sizes in bytes; `missing`: the files that the store does not have. */
 type NeededFiles = { files: Map<string, number>; missing: string[] };
@@ -42,10 +42,13 @@ export function namedIn(folder: string, after = 0): Set<string> {
 }
 
 /** The facts of a manifest beside the end of the log. */
-type Facts = Pick<Manifest, 'missing' | 'segments' | 'replica'> & { takenAt: Date };
+type Facts = Pick<BackupManifest, 'missing' | 'segments' | 'replica'> & { takenAt: Date };
 
 /** The manifest of the backup of a whole log. */
-export function manifestOf({ head }: Pick<Snapshot, 'head'>, { missing, segments, replica, takenAt }: Facts): Manifest {
+export function manifestOf(
+  { head }: Pick<DirectorySnapshot, 'head'>,
+  { missing, segments, replica, takenAt }: Facts,
+): BackupManifest {
   const { log, size, root, recordedAt } = head;
   return {
     format: segments === null ? 1 : 2,
@@ -68,14 +71,14 @@ export function manifestOf({ head }: Pick<Snapshot, 'head'>, { missing, segments
  * names.
  */
 export async function* entriesOf(
-  { folder, anchors }: Snapshot,
+  { folder, anchors }: DirectorySnapshot,
   {
     manifest,
     files,
     blobs,
     progress,
-  }: { manifest: Manifest; files: NeededFiles['files']; blobs: BlobStore; progress: Progress },
-): AsyncGenerator<Entry> {
+  }: { manifest: BackupManifest; files: NeededFiles['files']; blobs: BlobStore; progress: Progress },
+): AsyncGenerator<ArchiveEntry> {
   yield textEntry(names.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
   for (const { name, text } of anchors) yield textEntry(`blobs/checkpoints/${name}`, text);
   yield fileEntry(names.vault, join(folder, names.vault));
@@ -88,7 +91,7 @@ export async function* entriesOf(
 }
 
 /** The log, compressed: without its segments a quarter is left. */
-async function packedLog(folder: string): Promise<Entry> {
+async function packedLog(folder: string): Promise<ArchiveEntry> {
   const path = join(folder, names.packedLog);
   await pipeline(
     createReadStream(join(folder, names.log), { highWaterMark: 1024 * 1024 }),
@@ -116,8 +119,8 @@ export async function* roundEntries(
     files,
     blobs,
     note,
-  }: { manifest: Manifest; files: NeededFiles['files']; blobs: BlobStore; note: () => string },
-): AsyncGenerator<Entry> {
+  }: { manifest: BackupManifest; files: NeededFiles['files']; blobs: BlobStore; note: () => string },
+): AsyncGenerator<ArchiveEntry> {
   yield textEntry(names.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
   for (const name of [names.vault, names.events]) yield fileEntry(name, join(folder, name));
   yield textEntry(names.checkpoint, note());
@@ -125,7 +128,7 @@ export async function* roundEntries(
 }
 
 /** An entry with the content of a file. */
-function fileEntry(name: string, path: string): Entry {
+function fileEntry(name: string, path: string): ArchiveEntry {
   return { name, size: sizeOf(path), content: () => createReadStream(path) };
 }
 
@@ -133,7 +136,11 @@ function fileEntry(name: string, path: string): Entry {
  * An entry for each stored file. One that is gone by now was erased meanwhile: what an event names is not removed
  * otherwise.
  */
-async function* blobEntries(files: NeededFiles['files'], blobs: BlobStore, progress: Progress): AsyncGenerator<Entry> {
+async function* blobEntries(
+  files: NeededFiles['files'],
+  blobs: BlobStore,
+  progress: Progress,
+): AsyncGenerator<ArchiveEntry> {
   let done = 0;
   for (const [sha256, size] of files) {
     const content = await orGone(blobs.open(sha256));

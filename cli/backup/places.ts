@@ -10,7 +10,7 @@ import { openFolderFiles } from '../../storage/folder-files.ts';
 import { erasuresName } from './erasures-file.ts';
 import { chainOf, readName } from './keeping.ts';
 import { segmentsName } from './segment-objects.ts';
-import { fileSource, type Source } from './sources.ts';
+import { type BackupSource, fileSource } from './sources.ts';
 
 type Reach = { endpoint: string; region: string; accessKey: string; secretKey: string; pathStyle: boolean };
 
@@ -88,9 +88,9 @@ function readJson(path: string): unknown {
 }
 
 /** A backup to restore, the rounds that go on from it, and the list of erasures beside it; null without one. */
-type Chosen = {
-  source: Source;
-  rounds: Source[];
+type RestoreInput = {
+  source: BackupSource;
+  rounds: BackupSource[];
   erasures: { name: string; text: string } | null;
   close: () => void;
 };
@@ -100,7 +100,7 @@ type Chosen = {
  *
  * @throws UsageError, StartError if there is no such backup.
  */
-export async function choose(word: string, given: Parameters<typeof openPlace>[1]): Promise<Chosen> {
+export async function choose(word: string, given: Parameters<typeof openPlace>[1]): Promise<RestoreInput> {
   const isOne = readName(basename(word)) !== null;
   const isFolder = !isBucket(word) && existsSync(word) && statSync(word).isDirectory();
   if (!isOne && !isFolder && !isBucket(word))
@@ -115,7 +115,7 @@ export async function choose(word: string, given: Parameters<typeof openPlace>[1
     if (name === undefined || !kept) throw new StartError(`${place.name} has no backup`);
     const list = await place.read(erasuresName);
     const text = list && Buffer.concat(await list.toArray()).toString();
-    const sourceOf = (one: string): Source => ({
+    const sourceOf = (one: string): BackupSource => ({
       name: one,
       open: async () => {
         const stream = await place.read(one);

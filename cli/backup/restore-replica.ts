@@ -5,11 +5,11 @@ import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import { verifyWithProgress } from '../verify-with-progress.ts';
 import { print, UnsoundError } from './making.ts';
-import { type Reading, readBackup } from './sources.ts';
+import { type BackupReading, readBackup } from './sources.ts';
 import { headOf, moveOut, unpackFiles } from './unpack.ts';
 
 type Parts = {
-  reading: Reading;
+  reading: BackupReading;
   /** The folder of the data directory that has the log and the vault of the backup by now. */
   folder: string;
   directory: string;
@@ -49,7 +49,7 @@ export async function restoreReplica(parts: Parts): Promise<number> {
 }
 
 /** Reads the backup to its end, and keeps its checkpoints; those in a bucket are there already. */
-async function restoreAnchors(reading: Reading, folder: string, { bucket }: Settings): Promise<void> {
+async function restoreAnchors(reading: BackupReading, folder: string, { bucket }: Settings): Promise<void> {
   if (bucket !== undefined) {
     await readBackup(reading, async () => undefined);
     return;

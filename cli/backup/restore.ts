@@ -8,7 +8,7 @@ import { logFile } from '../../projections/tables/files.ts';
 import { blobSettingsOf } from '../../server/files/blobs/store.ts';
 import { showProgress } from '../../server/platform/progress.ts';
 import { readMoment } from '../../server/queries/moments.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { StartError } from '../../server/writer/writer.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
@@ -23,7 +23,7 @@ import { namedIn } from './pack.ts';
 import { choose } from './places.ts';
 import { restoreReplica } from './restore-replica.ts';
 import { cutLog, eraseAgain, type LaterErasure, restoreClaims } from './rewriting.ts';
-import type { Reading } from './sources.ts';
+import type { BackupReading } from './sources.ts';
 import { headOf, moveOut, sealsOf, takeEmpty, unpackFiles, unpackLog, unpackRound } from './unpack.ts';
 
 /**
@@ -38,10 +38,10 @@ import { headOf, moveOut, sealsOf, takeEmpty, unpackFiles, unpackLog, unpackRoun
  * 7. Unpack the uploaded files that the log still names, into the folder or the bucket.
  * 8. Move all out of the folder into the data directory.
  */
-export async function restore({ settings, flags, words }: Given<typeof restoreFlags>): Promise<number> {
+export async function restore({ settings, flags, words }: CommandLine<typeof restoreFlags>): Promise<number> {
   const identities = await readIdentities(flags.identity);
   const { source, rounds, erasures: beside, close } = await choose(words[0] ?? '', { settings, s3: flags.s3 });
-  const reading: Reading = { source, identities };
+  const reading: BackupReading = { source, identities };
   const directory = resolve(settings.data);
   const folder = takeEmpty(directory);
   try {
@@ -58,7 +58,7 @@ export async function restore({ settings, flags, words }: Given<typeof restoreFl
       });
     }
     let { size: savedSize } = manifest;
-    const following: Reading[] = rounds.map((round) => ({ source: round, identities }));
+    const following: BackupReading[] = rounds.map((round) => ({ source: round, identities }));
     for (const round of following) savedSize = (await unpackRound(round, folder)).size;
     if (following.length > 0) restoreClaims(folder, sealsOf(folder));
     const { finding } = verifyWithProgress(folder);
@@ -128,7 +128,7 @@ async function shorten(
   return { position, signed: signedSize(folder, log), erased };
 }
 
-type Files = { readings: readonly Reading[]; folder: string; settings: Settings };
+type Files = { readings: readonly BackupReading[]; folder: string; settings: Settings };
 
 /** Keeps the files that the restored log needs, in the folder or in the bucket of the settings. */
 async function restoreFiles({

@@ -23,7 +23,7 @@ import { openHelpers } from '../../server/writer/helpers.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 
 /** An event as it is stored: the texts of its header and its payload; an erased payload is null. */
-export type StoredEvent = { header: string; payload: string | null };
+export type EventTexts = { header: string; payload: string | null };
 
 /** An erasure that a log does not have: its event was at `position` of the log that has it. */
 export type LaterErasure = {
@@ -37,7 +37,7 @@ export type LaterErasure = {
 const atOnce = 1000;
 
 /** The events of a log at positions `after + 1` to `upTo` as they are stored. */
-export function* storedEvents(db: Sqlite, after: number, upTo: number): Generator<StoredEvent> {
+export function* storedEvents(db: Sqlite, after: number, upTo: number): Generator<EventTexts> {
   const select = withSegments(db).prepare<[after: number, upTo: number], { header: string; body: string | null }>(
     `SELECT header, ${payloadColumns} FROM headers AS events LEFT JOIN payloads USING (position)
      WHERE events.position > ? AND events.position <= ? ORDER BY events.position`,
@@ -56,7 +56,7 @@ export function* storedEvents(db: Sqlite, after: number, upTo: number): Generato
 export async function appendStored(
   db: Sqlite,
   seals: Seals,
-  events: Iterable<StoredEvent> | AsyncIterable<StoredEvent>,
+  events: Iterable<EventTexts> | AsyncIterable<EventTexts>,
 ): Promise<void> {
   const reader = readLog(db);
   const tip = openTip(db, reader, seals);
@@ -64,7 +64,7 @@ export async function appendStored(
   const insertPayload = db.prepare('INSERT INTO payloads VALUES (?, 0, ?)');
   const erasing = openErasing(db);
 
-  const write = db.transaction((batch: StoredEvent[]) => {
+  const write = db.transaction((batch: EventTexts[]) => {
     const recorded: RecordedEvent[] = [];
     for (const { header: text, payload } of batch) {
       const header = headerOf(text);
@@ -81,7 +81,7 @@ export async function appendStored(
     return tip.extend({ recorded, leaves: batch.map(({ header }) => header) });
   });
 
-  let batch: StoredEvent[] = [];
+  let batch: EventTexts[] = [];
   const flush = () => {
     if (batch.length > 0) tip.moveTo(write.immediate(batch));
     batch = [];
@@ -189,7 +189,7 @@ export async function eraseAgain(folder: string, erasures: readonly LaterErasure
 /**
  * The events by which a log says what was erased after its end. Payloads of it may be missing already, so none is read.
  */
-function* erasureEvents(db: Sqlite, erasures: readonly LaterErasure[]): Generator<StoredEvent> {
+function* erasureEvents(db: Sqlite, erasures: readonly LaterErasure[]): Generator<EventTexts> {
   const { versionOf, ...log } = readLog(db);
   const head = log.head();
   const newest = db.prepare<[], string>('SELECT header FROM headers ORDER BY position DESC LIMIT 1').pluck().get();
@@ -252,7 +252,7 @@ export function restoreClaims(folder: string, seals: Seals): void {
 }
 
 /** Reads a line of events as {@link eventLine} wrote it. @throws BrokenLogError for any other text. */
-export function readEventLine(line: string): StoredEvent {
+export function readEventLine(line: string): EventTexts {
   const found: unknown = JSON.parse(line);
   if (Array.isArray(found) && typeof found[0] === 'string' && (found[1] === null || typeof found[1] === 'string'))
     return { header: found[0], payload: found[1] };
@@ -260,6 +260,6 @@ export function readEventLine(line: string): StoredEvent {
 }
 
 /** An event as a line of `events.ndjson`: its two texts, in an array. */
-export function eventLine({ header, payload }: StoredEvent): string {
+export function eventLine({ header, payload }: EventTexts): string {
   return `${JSON.stringify([header, payload])}\n`;
 }

@@ -10,7 +10,16 @@ import type { NamedFiles } from '../../storage/bucket/files.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { erasuresName } from './erasures-file.ts';
 import { type KeepRule, nameOf, orphans, readName, roundName, superfluous } from './keeping.ts';
-import { type End, type MadeBackup, makeBackup, makeRound, print, tellMissing, UnsoundError, upTo } from './making.ts';
+import {
+  type MadeBackup,
+  makeBackup,
+  makeRound,
+  print,
+  type SeriesEnd,
+  tellMissing,
+  UnsoundError,
+  upTo,
+} from './making.ts';
 import { objectName, removeList, removeSegments, segmentsName, sendChecked, sendSegments } from './segment-objects.ts';
 
 /** A series of backups of one data directory in one place. */
@@ -26,7 +35,7 @@ type Series = {
  *
  * @returns the exit code, and the end of the log in the backup.
  */
-export async function addToSeries(series: Series): Promise<{ code: number; end: End }> {
+export async function addToSeries(series: Series): Promise<{ code: number; end: SeriesEnd }> {
   const { settings, place, recipients } = series;
   const segments = place.folder(segmentsName);
   let removed = { backups: 0, segments: 0 };
@@ -124,7 +133,7 @@ const longest = 24 * 3_600_000;
  */
 export function follow(series: Series, milliseconds: number): Promise<number> {
   const { settings, recipients } = series;
-  let end: End | null = null;
+  let end: SeriesEnd | null = null;
   let begun = 0;
   return repeat(milliseconds, async () => {
     if (end === null || Date.now() - begun > longest) {

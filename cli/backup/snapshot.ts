@@ -48,7 +48,7 @@ function emptyScratch(folder: string): void {
 }
 
 /** A copy of `vault.db` and `log.db` as of one moment, and the checkpoints that were in the store before it. */
-export type Snapshot = { folder: string; head: Head; anchors: { name: string; text: string }[] };
+export type DirectorySnapshot = { folder: string; head: Head; anchors: { name: string; text: string }[] };
 
 type Options = { directory: string; scratch: string; blobs: BlobStore; progress: Progress };
 
@@ -65,8 +65,8 @@ const maxTries = 100;
  * log. Each is read as of the moment at which its copy begins, milliseconds apart. If the vault changed in between,
  * both are copied again.
  */
-export async function takeSnapshot({ directory, scratch, blobs, progress }: Options): Promise<Snapshot> {
-  const anchors: Snapshot['anchors'] = [];
+export async function takeSnapshot({ directory, scratch, blobs, progress }: Options): Promise<DirectorySnapshot> {
+  const anchors: DirectorySnapshot['anchors'] = [];
   for await (const { name, read } of blobs.anchors()) anchors.push({ name, text: await read() });
   const files = [join(directory, 'vault.db'), join(directory, 'log.db')] as const;
   const [vault, log, watched] = [...files, files[0]].map((file) => openDatabase(file, { readonly: true })) as [

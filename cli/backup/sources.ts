@@ -5,7 +5,7 @@ import { UsageError } from '../../server/settings/settings.ts';
 import { StartError } from '../../server/writer/writer.ts';
 import type { NamedFiles } from '../../storage/bucket/files.ts';
 import { openFolderFiles } from '../../storage/folder-files.ts';
-import { BackupError, type Manifest, names, readArchive, readManifest, type Taking, textOf } from './archive.ts';
+import { BackupError, type BackupManifest, names, readArchive, readManifest, type Taking, textOf } from './archive.ts';
 import { decrypted, isBrokenCipher } from './encryption.ts';
 import { segmentsName } from './segment-objects.ts';
 
@@ -13,10 +13,10 @@ import { segmentsName } from './segment-objects.ts';
  * A backup that can be read from its beginning, any number of times. `name` begins messages about it; `segments` is the
  * place of the segments that are not in the archive.
  */
-export type Source = { name: string; open: () => Promise<Readable>; segments: NamedFiles };
+export type BackupSource = { name: string; open: () => Promise<Readable>; segments: NamedFiles };
 
 /** The backup in a file. @throws UsageError for a missing file. */
-export function fileSource(path: string): Source {
+export function fileSource(path: string): BackupSource {
   const file = resolve(path);
   if (!existsSync(file) || !statSync(file).isFile()) throw new UsageError(`there is no backup ${file}`);
   return {
@@ -27,7 +27,7 @@ export function fileSource(path: string): Source {
 }
 
 /** How a backup is read: with the private keys for an encrypted one. */
-export type Reading = { source: Source; identities: readonly string[] };
+export type BackupReading = { source: BackupSource; identities: readonly string[] };
 
 /**
  * Reads a backup. `take` gets every entry but the first, which is its manifest.
@@ -36,10 +36,10 @@ export type Reading = { source: Source; identities: readonly string[] };
  * @throws StartError with the name of the backup, for all that is wrong with it.
  */
 export async function readBackup(
-  { source, identities }: Reading,
-  take: (manifest: Manifest, ...entry: Parameters<Taking>) => ReturnType<Taking>,
-): Promise<{ manifest: Manifest; altered: string[] }> {
-  let manifest: Manifest | null = null;
+  { source, identities }: BackupReading,
+  take: (manifest: BackupManifest, ...entry: Parameters<Taking>) => ReturnType<Taking>,
+): Promise<{ manifest: BackupManifest; altered: string[] }> {
+  let manifest: BackupManifest | null = null;
   try {
     const plain = await decrypted(await source.open(), identities);
     const altered = await readArchive(plain, async (name, content, size) => {

@@ -20,12 +20,12 @@ import { unfinishedRestore, writing } from '../../storage/data-directory.ts';
 import { syncFolder } from '../../storage/disk.ts';
 import { codeOf } from '../../storage/errors.ts';
 import { makePrivateFolderSync, privateFile } from '../../storage/private.ts';
-import { anchorIn, BackupError, blobIn, type Manifest, names, segmentIn } from './archive.ts';
+import { anchorIn, BackupError, type BackupManifest, blobIn, names, segmentIn } from './archive.ts';
 import { UnsoundError } from './making.ts';
 import { segmentsIn } from './pack.ts';
-import { appendStored, openRestored, readEventLine, type StoredEvent } from './rewriting.ts';
+import { appendStored, type EventTexts, openRestored, readEventLine } from './rewriting.ts';
 import { fetchSegments } from './segment-objects.ts';
-import { type Reading, readBackup } from './sources.ts';
+import { type BackupReading, readBackup } from './sources.ts';
 
 /**
  * Makes the folder that a restore works in, in an empty data directory.
@@ -50,7 +50,7 @@ export function takeEmpty(directory: string): string {
  *
  * @throws UnsoundError if segments beside the backup are missing or altered.
  */
-export async function unpackLog(reading: Reading, folder: string): Promise<Manifest> {
+export async function unpackLog(reading: BackupReading, folder: string): Promise<BackupManifest> {
   const found: string[] = [];
   const { manifest } = await readBackup(reading, async (_manifest, name, content) => {
     if (blobIn(name) !== null) return 'stop';
@@ -78,7 +78,7 @@ export async function unpackLog(reading: Reading, folder: string): Promise<Manif
 
 const shownFaults = 3;
 
-async function unpackSegments({ source, identities }: Reading, names: readonly string[], folder: string) {
+async function unpackSegments({ source, identities }: BackupReading, names: readonly string[], folder: string) {
   const place = source.segments;
   const faults = await fetchSegments(segmentsIn(folder), names, {
     place,
@@ -96,7 +96,7 @@ async function unpackSegments({ source, identities }: Reading, names: readonly s
  *
  * @throws StartError if the round does not begin where the log ends, or its checkpoint is not of the resulting log.
  */
-export async function unpackRound(reading: Reading, folder: string): Promise<Manifest> {
+export async function unpackRound(reading: BackupReading, folder: string): Promise<BackupManifest> {
   const vault = join(folder, 'vault.db');
   let note = '';
   const { name } = reading.source;
@@ -131,7 +131,7 @@ export async function unpackRound(reading: Reading, folder: string): Promise<Man
   return manifest;
 }
 
-async function* linesOf(content: Readable): AsyncGenerator<StoredEvent> {
+async function* linesOf(content: Readable): AsyncGenerator<EventTexts> {
   for await (const line of createInterface({ input: content, crlfDelay: Number.POSITIVE_INFINITY }))
     yield readEventLine(line);
 }
@@ -146,7 +146,7 @@ type Keeping = { needed: ReadonlySet<string>; kept: Set<string>; store: BlobStor
  * Reads a whole backup, and keeps its checkpoints and the files that a log needs. One that was altered before is left
  * out.
  */
-export async function unpackFiles(reading: Reading, { needed, kept, store, progress }: Keeping): Promise<void> {
+export async function unpackFiles(reading: BackupReading, { needed, kept, store, progress }: Keeping): Promise<void> {
   makePrivateFolderSync(store.incoming);
   await readBackup(reading, async (_manifest, name, content, size) => {
     const anchor = anchorIn(name);

@@ -5,7 +5,7 @@ import { counted } from '../../config/counted.ts';
 import { withVault } from '../../events/vault/vault.ts';
 import { verifyCheckpoints } from '../../server/audit/notary/verification.ts';
 import { certificatesIn } from '../../server/settings/certificates.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { parseWitness } from '../../server/settings/cosigners.ts';
 import { verifyWithProgress } from '../verify-with-progress.ts';
 import { anchorIn, blobIn } from './archive.ts';
@@ -13,7 +13,7 @@ import { readIdentities } from './encryption.ts';
 import { print, UnsoundError } from './making.ts';
 import { namedIn } from './pack.ts';
 import { choose } from './places.ts';
-import { type Reading, readBackup } from './sources.ts';
+import { type BackupReading, readBackup } from './sources.ts';
 import { unpackLog } from './unpack.ts';
 
 /**
@@ -24,10 +24,10 @@ export async function verifyBackup({
   settings,
   flags,
   words,
-}: Given<{ identity: 'string'; s3: 'string' }>): Promise<number> {
+}: CommandLine<{ identity: 'string'; s3: 'string' }>): Promise<number> {
   const identities = await readIdentities(flags.identity);
   const { source, close } = await choose(words[0] ?? '', { settings, s3: flags.s3 });
-  const reading: Reading = { source, identities };
+  const reading: BackupReading = { source, identities };
   const folder = mkdtempSync(join(tmpdir(), 'annals-verify-'));
   try {
     const manifest = await unpackLog(reading, folder);
@@ -71,7 +71,7 @@ export async function verifyBackup({
 }
 
 /** Reads a whole backup, and keeps its checkpoints. @returns the files in it, and those that the store had altered. */
-async function checkFiles(reading: Reading, folder: string): Promise<{ files: Set<string>; altered: string[] }> {
+async function checkFiles(reading: BackupReading, folder: string): Promise<{ files: Set<string>; altered: string[] }> {
   const files = new Set<string>();
   mkdirSync(join(folder, 'blobs', 'checkpoints'), { recursive: true });
   const { altered } = await readBackup(reading, async (_manifest, name, content) => {

@@ -3,10 +3,10 @@ import type { Names } from './names.ts';
 import { declareParts } from './parts.ts';
 import { pathsOf } from './paths.ts';
 import { comment, declareUnion, literal, memberName } from './text.ts';
-import { followsDepth, hasJoins, membersOf, type References, type Use, withDepth } from './values.ts';
+import { followsDepth, hasJoins, membersOf, type References, type TypeUse, withDepth } from './values.ts';
 
 /** The needs of every declaration of a file. */
-export type Context = { names: Names; collections: ReadonlyMap<string, Collection> };
+export type DeclarationContext = { names: Names; collections: ReadonlyMap<string, Collection> };
 
 type Target = Collection | Global;
 
@@ -14,7 +14,7 @@ type Target = Collection | Global;
 const assigned = ['id', 'createdAt', 'updatedAt'];
 
 /** All types of a collection, in lines. */
-export function declareCollection(collection: Collection, context: Context): string[] {
+export function declareCollection(collection: Collection, context: DeclarationContext): string[] {
   const { slug, fields, auth } = collection;
   const name = nameOf(collection, context);
   const { references, declared } = declareParts(fields, name, { names: context.names, related: relatedIn(context) });
@@ -22,7 +22,7 @@ export function declareCollection(collection: Collection, context: Context): str
   const made = fields.filter((field) => !written.includes(field)).map((field) => field.name);
   const ignored = [...assigned, ...made].map((one) => `  ${memberName(one)}?: unknown;`);
   const password = auth ? ['  password?: string;'] : [];
-  const body = (use: Use) => [...membersOf(written, use, references), ...password, ...ignored];
+  const body = (use: TypeUse) => [...membersOf(written, use, references), ...password, ...ignored];
   return [
     ...declareInterface(`A document of \`${slug}\`${atDepth(fields)}.`, withDepth(name, fields), [
       ...assigned.map((one) => `  ${one}: string;`),
@@ -36,7 +36,7 @@ export function declareCollection(collection: Collection, context: Context): str
 }
 
 /** All types of a global, in lines. */
-export function declareGlobal(global: Global, context: Context): string[] {
+export function declareGlobal(global: Global, context: DeclarationContext): string[] {
   const { slug, fields } = global;
   const about = `The global \`${slug}\`${atDepth(fields)}. A field without a default is null before it is written.`;
   const name = nameOf(global, context);
@@ -106,7 +106,7 @@ function declareInterface(about: string, head: string, members: readonly string[
 }
 
 /** Tells what a document of another collection is called one level down. */
-function relatedIn(context: Context): (slug: string) => string {
+function relatedIn(context: DeclarationContext): (slug: string) => string {
   return (slug) => {
     const collection = context.collections.get(slug) as Collection;
     const name = nameOf(collection, context);
@@ -115,7 +115,7 @@ function relatedIn(context: Context): (slug: string) => string {
   };
 }
 
-function nameOf(target: Target, { names }: Context): string {
+function nameOf(target: Target, { names }: DeclarationContext): string {
   return names.of.get(target) as string;
 }
 

@@ -1,5 +1,5 @@
 import type { Model } from '../../config/model.ts';
-import { type Context, declareCollection, declareGlobal } from './declarations.ts';
+import { type DeclarationContext, declareCollection, declareGlobal } from './declarations.ts';
 import { namesOf } from './names.ts';
 import { memberName } from './text.ts';
 
@@ -12,7 +12,7 @@ export const firstLine = '// Written by `annals types`. To change it, change the
  */
 export function clientTypes(model: Model): string {
   const { collections, globals } = model;
-  const context: Context = { names: namesOf(model), collections };
+  const context: DeclarationContext = { names: namesOf(model), collections };
   const entries = (of: Iterable<Parameters<typeof context.names.of.get>[0]>) =>
     [...of].map((one) => `    ${memberName(one.slug)}: ${context.names.of.get(one)}Types;`);
   const lines = [

@@ -3,13 +3,13 @@ import type { Field } from '../../config/model.ts';
 import { type Block, blocksOf, fieldsInside, isNesting, type Part, tagOf } from '../../config/nesting.ts';
 import { type Names, pascal } from './names.ts';
 import { comment, declareUnion, literal } from './text.ts';
-import { followsDepth, membersOf, partName, type References, type Use, withDepth } from './values.ts';
+import { followsDepth, membersOf, partName, type References, type TypeUse, withDepth } from './values.ts';
 
 /** A field on the way, the name that its type would have, and its path for people. */
-type Visited = { field: Field; wanted: string; path: string };
+type VisitedField = { field: Field; wanted: string; path: string };
 
 /** The uses of types that are declared once for answers and once for bodies. */
-const uses: readonly Use[] = ['answer', 'create'];
+const uses: readonly TypeUse[] = ['answer', 'create'];
 
 /**
  * Names and declares the parts of a collection or global that have their own types: options, objects, items of lists
@@ -29,7 +29,7 @@ export function declareParts(
 
   function visit(fields: readonly Field[], before: string, path: string): void {
     for (const field of fields) {
-      const visited: Visited = { field, wanted: before + pascal(field.name), path: `${path}.${field.name}` };
+      const visited: VisitedField = { field, wanted: before + pascal(field.name), path: `${path}.${field.name}` };
       const blocks = blocksOf(field);
       if (field.options) visitOptions(field.options, visited);
       else if (blocks.length > 0) visitBlocks(blocks, visited);
@@ -37,12 +37,12 @@ export function declareParts(
     }
   }
 
-  function visitOptions(options: NonNullable<Field['options']>, { field, wanted, path }: Visited): void {
+  function visitOptions(options: NonNullable<Field['options']>, { field, wanted, path }: VisitedField): void {
     named.set(field, names.take(wanted));
     declare(`The options of \`${path}\`.`, nameOf(field), options);
   }
 
-  function visitObject({ field, wanted, path }: Visited): void {
+  function visitObject({ field, wanted, path }: VisitedField): void {
     const fields = fieldsInside(field);
     named.set(field, names.take(wanted, ['', 'Input']));
     visit(fields, nameOf(field), path);
@@ -50,7 +50,7 @@ export function declareParts(
     declareObject(about, nameOf(field), { slug: null, fields });
   }
 
-  function visitBlocks(blocks: readonly Block<Field>[], { field, wanted, path }: Visited): void {
+  function visitBlocks(blocks: readonly Block<Field>[], { field, wanted, path }: VisitedField): void {
     named.set(field, names.take(wanted, ['', 'Input', 'Type']));
     for (const block of blocks) {
       named.set(block, names.take(nameOf(field) + pascal(block.slug), ['', 'Input']));
@@ -87,6 +87,6 @@ export function declareParts(
   return { references, declared };
 }
 
-function headOf(name: string, fields: readonly Field[], use: Use): string {
+function headOf(name: string, fields: readonly Field[], use: TypeUse): string {
   return use === 'answer' ? withDepth(name, fields) : `${name}Input`;
 }

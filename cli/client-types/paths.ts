@@ -4,7 +4,7 @@ import { isNesting, partsOf, tagFields } from '../../config/nesting.ts';
 import { ownFields } from '../../config/sorting.ts';
 
 /** A path inside the documents of a collection, and what is to be said of it. */
-export type Path = {
+export type DocumentPath = {
   path: string;
   filter: string;
   /** Whether lists can be sorted by it. */
@@ -21,7 +21,7 @@ export type Path = {
  *
  * @param nameOf the name of the options of a field, or of the types of its blocks.
  */
-export function pathsOf(fields: readonly Field[], nameOf: NameOf): Path[] {
+export function pathsOf(fields: readonly Field[], nameOf: NameOf): DocumentPath[] {
   return pathsIn([...ownFields, ...fields], { before: '', isInList: false }, nameOf);
 }
 
@@ -30,8 +30,8 @@ type NameOf = (field: Field) => string;
 /** The place of fields: the path to them, and whether it goes through a list. */
 type PathPrefix = { before: string; isInList: boolean };
 
-function pathsIn(fields: readonly Field[], { before, isInList }: PathPrefix, nameOf: NameOf): Path[] {
-  return fields.flatMap((field): Path[] => {
+function pathsIn(fields: readonly Field[], { before, isInList }: PathPrefix, nameOf: NameOf): DocumentPath[] {
+  return fields.flatMap((field): DocumentPath[] => {
     if (field.type === 'join') return [];
     const path = before + field.name;
     const inside: PathPrefix = { before: `${path}.`, isInList: isInList || isList(field) };
@@ -40,7 +40,7 @@ function pathsIn(fields: readonly Field[], { before, isInList }: PathPrefix, nam
     });
     const below = partsOf(field).flatMap((part) => pathsIn(part.fields, inside, nameOf));
     // Blocks may have fields of one name: the first of them says what a path leads to.
-    const found = new Map<string, Path>();
+    const found = new Map<string, DocumentPath>();
     for (const one of [...tags, ...below]) if (!found.has(one.path)) found.set(one.path, one);
     return [{ path, ...endOf(field, isInList, nameOf) }, ...found.values()];
   });
@@ -49,7 +49,7 @@ function pathsIn(fields: readonly Field[], { before, isInList }: PathPrefix, nam
 const inList = { sorts: false, isList: true };
 
 /** The type of a path that ends at a field, by the operators of `server/queries/values.ts`. */
-function endOf(field: Field, isInList: boolean, nameOf: NameOf): Omit<Path, 'path'> {
+function endOf(field: Field, isInList: boolean, nameOf: NameOf): Omit<DocumentPath, 'path'> {
   const { type, options, relationTo, isDocumentId } = field;
   const to = relationTo === undefined ? {} : { relationTo };
   const item = options ? nameOf(field) : 'string';

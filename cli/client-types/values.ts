@@ -4,7 +4,7 @@ import { fieldsInside, isNesting } from '../../config/nesting.ts';
 import { comment, memberName } from './text.ts';
 
 /** Where a type is used: in an answer, of a global or not; in the body of a creation, or of a change. */
-export type Use = 'answer' | 'global' | 'create' | 'update';
+export type TypeUse = 'answer' | 'global' | 'create' | 'update';
 
 /** The names that the types of fields refer to. */
 export type References = {
@@ -15,7 +15,7 @@ export type References = {
 };
 
 /** The members of an object of fields, a line each and comments before them. */
-export function membersOf(fields: readonly Field[], use: Use, references: References): string[] {
+export function membersOf(fields: readonly Field[], use: TypeUse, references: References): string[] {
   return fields.flatMap((field) => {
     const { label, admin } = field;
     const mark = isOptional(field, use) ? '?' : '';
@@ -25,7 +25,7 @@ export function membersOf(fields: readonly Field[], use: Use, references: Refere
 }
 
 /** The name of the type of an object, of an item or of a block in answers and in bodies. */
-export function partName(name: string, use: Use, isDeep: boolean): string {
+export function partName(name: string, use: TypeUse, isDeep: boolean): string {
   if (!isAnswered(use)) return `${name}Input`;
   return isDeep ? `${name}<Depth>` : name;
 }
@@ -46,12 +46,12 @@ export function followsDepth(fields: readonly Field[]): boolean {
   return fields.some((field) => field.relationTo || field.collection || followsDepth(fieldsInside(field)));
 }
 
-function isOptional({ access, required, makeDefault }: Field, use: Use): boolean {
+function isOptional({ access, required, makeDefault }: Field, use: TypeUse): boolean {
   if (isAnswered(use)) return access?.read !== undefined;
   return use === 'update' || !required || makeDefault !== undefined;
 }
 
-function typeOf(field: Field, use: Use, references: References): string {
+function typeOf(field: Field, use: TypeUse, references: References): string {
   const { name } = field;
   const isAnswer = isAnswered(use);
   // Inside a changed field, required fields must be given as in a new document.
@@ -68,7 +68,7 @@ function typeOf(field: Field, use: Use, references: References): string {
 const columns = { TEXT: 'string', REAL: 'number', INTEGER: 'boolean' };
 
 /** The type of a value of a field; of a list, the type of its items. */
-function oneOf(field: Field, use: Use, { nameOf, related }: References): string {
+function oneOf(field: Field, use: TypeUse, { nameOf, related }: References): string {
   const { type, options, relationTo, collection } = field;
   if (options) return nameOf(field);
   if (collection !== undefined) return `Related<${related(collection)}, JoinDepth>`;
@@ -80,17 +80,17 @@ function oneOf(field: Field, use: Use, { nameOf, related }: References): string 
 }
 
 /** A global that was never written answers its defaults: a required field without a default has no value. */
-function hasNull(field: Field, use: Use): boolean {
+function hasNull(field: Field, use: TypeUse): boolean {
   if (isAnswered(use) && isList(field)) return false;
   return !field.required || (use === 'global' && !field.makeDefault);
 }
 
-function isAnswered(use: Use): boolean {
+function isAnswered(use: TypeUse): boolean {
   return use === 'answer' || use === 'global';
 }
 
 /** JSON has null in it. */
-function json({ required }: Field, use: Use): string {
+function json({ required }: Field, use: TypeUse): string {
   const type = use === 'answer' ? 'Json' : 'JsonInput';
   return required ? `Exclude<${type}, null>` : type;
 }

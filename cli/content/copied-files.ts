@@ -9,7 +9,7 @@ import { CallError } from '../errors.ts';
 import { paths } from './manifest.ts';
 
 /** The number of files that were copied, and a line for each that could not be. */
-type Copied = { count: number; missing: string[] };
+type CopyResult = { count: number; missing: string[] };
 
 /**
  * Copies files out of a store under their SHA-256, which is checked.
@@ -20,9 +20,9 @@ export async function copyFiles(
   blobs: BlobStore,
   named: ReadonlySet<string>,
   { folder, signal }: { folder: string; signal: AbortSignal },
-): Promise<Copied> {
+): Promise<CopyResult> {
   const progress = showProgress('copying files');
-  const copied: Copied = { count: 0, missing: [] };
+  const copied: CopyResult = { count: 0, missing: [] };
   for (const sha256 of named) {
     if (signal.aborted) throw new CallError('stopped; nothing was exported');
     const problem = isSha256(sha256) ? await copy(blobs, sha256, join(folder, paths.file(sha256))) : 'is not a SHA-256';

@@ -1,7 +1,7 @@
 import { DomainError } from '../../config/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
 import { CallError } from '../errors.ts';
-import { type Answered, problemsIn } from '../operator-connection.ts';
+import { type OperatorAnswer, problemsIn } from '../operator-connection.ts';
 import type { Calls } from './service.ts';
 
 /** A document as the service answers with it. */
@@ -13,7 +13,7 @@ export class RowError extends Error {
 }
 
 /** The body of an answer. @throws RowError if the service refused the request. */
-export function accepted({ status, body }: Answered): JsonObject {
+export function accepted({ status, body }: OperatorAnswer): JsonObject {
   if (status < 300) return body;
   throw new RowError(problemsIn(body).join('\n'));
 }
@@ -32,7 +32,7 @@ function asDocument(value: unknown): JsonDocument {
 }
 
 /** The document that an answer holds. @throws RowError if the service refused the request. */
-export function documentIn(answered: Answered): JsonDocument {
+export function documentIn(answered: OperatorAnswer): JsonDocument {
   return asDocument(accepted(answered));
 }
 

@@ -13,7 +13,7 @@ import { openHistory } from '../../server/audit/history.ts';
 import { blobSettingsOf } from '../../server/files/blobs/store.ts';
 import { version } from '../../server/platform/version.ts';
 import { readMoment } from '../../server/queries/moments.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import { privateFile, privateFolder } from '../../storage/private.ts';
@@ -38,7 +38,7 @@ export async function exportContent({
   settings,
   flags: asked,
   words,
-}: Given<typeof contentExportFlags>): Promise<number> {
+}: CommandLine<typeof contentExportFlags>): Promise<number> {
   const { out, where } = asked;
   if (out === undefined) throw new UsageError('--out is missing: the folder to write; - is standard output');
   const isOneFile = out === '-' || formatOf(out) !== undefined;
@@ -77,10 +77,10 @@ function schemaOf(log: LogReader): Schema {
 }
 
 /** The collections and the slugs of globals to export. */
-type Chosen = { collections: CollectionSchema[]; globals: string[] };
+type ExportSelection = { collections: CollectionSchema[]; globals: string[] };
 
 /** @param words slugs of collections, `globals/SLUG`, or `globals` for all of these; without words all. */
-function choose(schema: Schema, words: readonly string[]): Chosen {
+function choose(schema: Schema, words: readonly string[]): ExportSelection {
   const globals = schema.globals.map(({ slug }) => slug);
   if (words.length === 0) return { collections: schema.collections, globals };
   const known = [
@@ -99,7 +99,7 @@ function choose(schema: Schema, words: readonly string[]): Chosen {
   };
 }
 
-function onlyOf({ collections, globals }: Chosen, flag: string): CollectionSchema {
+function onlyOf({ collections, globals }: ExportSelection, flag: string): CollectionSchema {
   const [only] = collections;
   if (only && collections.length === 1 && globals.length === 0) return only;
   const more = flag === '--out' ? ', or a folder for more' : '';
@@ -136,7 +136,7 @@ async function exportOne(exporting: Exporting, { out, format, collection }: ToFi
   return 0;
 }
 
-type ToFolder = Chosen & { out: string; format: Format; settings: Settings; isWithFiles: boolean };
+type ToFolder = ExportSelection & { out: string; format: Format; settings: Settings; isWithFiles: boolean };
 
 async function exportFolder(exporting: Exporting, to: ToFolder): Promise<number> {
   const { out, format, settings } = to;

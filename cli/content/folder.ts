@@ -7,15 +7,15 @@ import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { readJson } from '../../server/queries/field-texts.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { findBelow } from './files.ts';
-import type { Source } from './importing.ts';
-import { type Manifest, paths, readManifest } from './manifest.ts';
+import type { ImportSource } from './importing.ts';
+import { type ExportManifest, paths, readManifest } from './manifest.ts';
 import { inOrder } from './order.ts';
 
 /** An export that can be imported, with its sources in the order of the import. */
 export type ExportFolder = {
   folder: string;
-  manifest: Manifest;
-  sources: (Source & { documents: number })[];
+  manifest: ExportManifest;
+  sources: (ImportSource & { documents: number })[];
   globals: { path: string; global: Global; values: JsonObject }[];
 };
 
@@ -60,7 +60,7 @@ export function openExport(path: string, model: Model): ExportFolder {
   return { folder, manifest, sources: inOrder(sources), globals };
 }
 
-function refuseUnknown(manifest: Manifest, { collections, globals }: Model): void {
+function refuseUnknown(manifest: ExportManifest, { collections, globals }: Model): void {
   const kinds = [
     { kind: 'collection', found: manifest.collections.map(({ slug }) => slug), known: [...collections.keys()] },
     { kind: 'global', found: manifest.globals, known: [...globals.keys()] },

@@ -6,11 +6,11 @@ import { makeCall } from './bulk-calls.ts';
 import { type JsonDocument, RowError } from './documents.ts';
 import { type Importing, refusing, stopIfAsked } from './importing.ts';
 import type { SentRow } from './kept-call.ts';
-import type { Finding, Reference } from './relations.ts';
+import type { RelationLookup, RowReference } from './relations.ts';
 import { keyIn, rowBodyOf, rowWriter, type ToWrite, type WriteResult } from './row-writer.ts';
 
 /** A row before it is written: its values with the ids of this service, and the part that the record keeps. */
-type Prepared = Pick<ToWrite, 'values' | 'source'> & Pick<SentRow, 'from' | 'later'>;
+type PreparedRow = Pick<ToWrite, 'values' | 'source'> & Pick<SentRow, 'from' | 'later'>;
 
 /** A row: its place begins the lines about it, its key names it in the record. */
 type RowName = { place: string; key: string };
@@ -25,15 +25,15 @@ type Groups = {
    *
    * @param prepare gives what is written, null for a row that waits; throws a RowError for a row that is refused.
    */
-  take: (row: RowName, prepare: () => Promise<Prepared | null>) => Promise<void>;
+  take: (row: RowName, prepare: () => Promise<PreparedRow | null>) => Promise<void>;
   /** Writes the rows that were taken. @throws CallError if the service fails or the import is stopped. */
   flush: () => Promise<void>;
   /** Finds the documents of these rows as well: it writes them first. */
-  finding: Finding;
+  finding: RelationLookup;
 };
 
 /** Where rows go. `onRefused` gets the key of each row that is refused. */
-type Target = { collection: Collection; finding: Finding; onRefused?: (key: string) => void };
+type Target = { collection: Collection; finding: RelationLookup; onRefused?: (key: string) => void };
 
 /** The rows of a collection that were taken and are not written yet. */
 type Pending = {
@@ -76,7 +76,7 @@ export function groupsOf(importing: Importing, { collection, finding, onRefused 
   };
   const flush = () => writePending(pending, onRefused);
 
-  async function take(named: RowName, prepare: () => Promise<Prepared | null>): Promise<void> {
+  async function take(named: RowName, prepare: () => Promise<PreparedRow | null>): Promise<void> {
     const row = await readyOf(pending, named, prepare);
     if (!row) return;
     const { isFirst, isAlone } = placeOf(pending, row);
@@ -85,7 +85,7 @@ export function groupsOf(importing: Importing, { collection, finding, onRefused 
     if (isAlone) await flush();
   }
 
-  async function byId(target: string, id: string): Promise<Reference> {
+  async function byId(target: string, id: string): Promise<RowReference> {
     if (target === slug && pending.ids.has(id)) await flush();
     return finding.byId(target, id);
   }
@@ -105,7 +105,7 @@ export function groupsOf(importing: Importing, { collection, finding, onRefused 
 async function readyOf(
   { importing, collection }: Pending,
   named: RowName,
-  prepare: () => Promise<Prepared | null>,
+  prepare: () => Promise<PreparedRow | null>,
 ): Promise<ReadyRow | RefusedRow | null> {
   const { state, upsert } = importing;
   const { key } = named;

@@ -7,17 +7,17 @@ import { finishCall } from './bulk-calls.ts';
 import { accepted, asRowError, findDocument, RowError } from './documents.ts';
 import { type ExportFolder, requireWhole } from './folder.ts';
 import { groupsOf } from './groups.ts';
-import { type Importing, refusing, rowsOf, type Source, say, valuesOf } from './importing.ts';
-import { type Finding, type Reference, type Resolved, resolveRelations } from './relations.ts';
+import { type Importing, type ImportSource, refusing, rowsOf, say, valuesOf } from './importing.ts';
+import { type RelationLookup, type ResolvedRow, type RowReference, resolveRelations } from './relations.ts';
 import { bodyOf, writeChange } from './row-writer.ts';
-import type { Row } from './rows.ts';
-import type { State } from './state.ts';
+import type { ImportRow } from './rows.ts';
+import type { ImportState } from './state.ts';
 
 /**
  * An import of an export: `dropsMissing` leaves out what points to documents that neither the export nor the service
  * has.
  */
-type FolderImport = Omit<Importing, 'state' | 'upsert'> & { state: State; dropsMissing: boolean };
+type FolderImport = Omit<Importing, 'state' | 'upsert'> & { state: ImportState; dropsMissing: boolean };
 
 /**
  * The parts of the work on an export: `finished` are the keys of rows of the call that an earlier run was making,
@@ -26,7 +26,7 @@ type FolderImport = Omit<Importing, 'state' | 'upsert'> & { state: State; dropsM
 type Work = FolderImport & {
   exported: ExportFolder;
   ids: Ids;
-  finding: Finding;
+  finding: RelationLookup;
   finished: ReadonlySet<string>;
   refused: Set<string>;
 };
@@ -76,12 +76,12 @@ async function idsOf(importing: FolderImport, { sources }: ExportFolder): Promis
   return ids;
 }
 
-function findingIn({ calls, collections, state, isDryRun, dropsMissing }: FolderImport, ids: Ids): Finding {
+function findingIn({ calls, collections, state, isDryRun, dropsMissing }: FolderImport, ids: Ids): RelationLookup {
   const here = new Map<string, boolean>();
   const find = (slug: string, field: string, value: Json) => findDocument(calls, slug, { field, value });
   return { collections, byId, find };
 
-  async function byId(slug: string, id: string): Promise<Reference> {
+  async function byId(slug: string, id: string): Promise<RowReference> {
     const name = nameOf(slug, id);
     const imported = state.imported(slug, id);
     if (imported !== undefined) return { id: imported };
@@ -98,12 +98,12 @@ function findingIn({ calls, collections, state, isDryRun, dropsMissing }: Folder
  * The fields of a row that are written when all documents are there. A row waits for the documents before it, and for
  * the documents that it requires.
  */
-async function laterIn({ ids, collections }: Work, source: Source, values: JsonObject): Promise<string[]> {
+async function laterIn({ ids, collections }: Work, source: ImportSource, values: JsonObject): Promise<string[]> {
   const { slug, fields } = source.collection;
   const own = ids.get(nameOf(slug, String(values.id)));
   const isBefore = (place: RowPosition) =>
     own !== undefined && (place.source === own.source ? place.row < own.row : place.source < own.source);
-  const byId = async (target: string, id: string): Promise<Reference> => {
+  const byId = async (target: string, id: string): Promise<RowReference> => {
     const place = ids.get(nameOf(target, id));
     return place && !isBefore(place) ? { later: true } : { id };
   };
@@ -115,7 +115,7 @@ async function laterIn({ ids, collections }: Work, source: Source, values: JsonO
 /** Creates the documents of a collection that are not there yet. True if some wait for others. */
 async function createRows(
   work: Work,
-  source: Source,
+  source: ImportSource,
   { isFirst, isLast }: { isFirst: boolean; isLast: boolean },
 ): Promise<boolean> {
   const { state, counts, isDryRun, finished, refused } = work;
@@ -149,7 +149,7 @@ async function createRows(
 }
 
 /** Writes the relationships of a collection that had to wait. */
-async function finishRows(work: Work, source: Source): Promise<void> {
+async function finishRows(work: Work, source: ImportSource): Promise<void> {
   const { state } = work;
   const { slug, fields } = source.collection;
   for await (const row of rowsOf(work, source, 'connecting')) {
@@ -196,7 +196,7 @@ async function writeGlobal(work: Work, { path, global, values }: ExportFolder['g
 }
 
 /** A row of an export is known by its id. */
-function keyOf({ collection }: Source, row: Row): string {
+function keyOf({ collection }: ImportSource, row: ImportRow): string {
   return `${collection.slug}:${idIn(row) ?? `row ${row.number}`}`;
 }
 
@@ -204,15 +204,15 @@ function nameOf(slug: string, id: string): string {
   return `${slug}/${id}`;
 }
 
-function idIn(row: Row): string | null {
+function idIn(row: ImportRow): string | null {
   return row.problem === undefined && typeof row.values.id === 'string' ? row.values.id : null;
 }
 
-function placeOf({ path }: Source, { number }: Row): string {
+function placeOf({ path }: ImportSource, { number }: ImportRow): string {
   return `${path}: row ${number}`;
 }
 
-function rowIn(row: Row): JsonObject & { id: string } {
+function rowIn(row: ImportRow): JsonObject & { id: string } {
   const values = valuesOf(row);
   const { id } = values;
   if (typeof id !== 'string') throw new RowError(`id must be a text, got ${show(id)}`);
@@ -225,7 +225,7 @@ function rowIn(row: Row): JsonObject & { id: string } {
  * @param missing a field that names a document that was not imported.
  * @throws RowError for such a field, and for documents that are not found.
  */
-function tell(place: string, { notes, problems }: Resolved, missing: Field | undefined): void {
+function tell(place: string, { notes, problems }: ResolvedRow, missing: Field | undefined): void {
   const of = missing?.relationTo === undefined ? '' : ` of ${missing.relationTo}`;
   const waits = `names a document${of} that is not imported: it was refused, or waits for this one`;
   const lines = missing ? [...problems, `${missing.name} ${waits}`] : problems;

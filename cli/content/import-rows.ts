@@ -1,7 +1,7 @@
 import { finishCall } from './bulk-calls.ts';
 import { findDocument, RowError } from './documents.ts';
 import { groupsOf } from './groups.ts';
-import { type Importing, rowsOf, type Source, valuesOf } from './importing.ts';
+import { type Importing, type ImportSource, rowsOf, valuesOf } from './importing.ts';
 import { resolveRelations } from './relations.ts';
 import { rowKeys } from './state.ts';
 
@@ -10,7 +10,7 @@ import { rowKeys } from './state.ts';
  *
  * @throws UsageError for a file that cannot be read; CallError when the service fails or the import is stopped.
  */
-export async function importRows(importing: Importing, source: Source): Promise<void> {
+export async function importRows(importing: Importing, source: ImportSource): Promise<void> {
   const { state, counts, calls, collections } = importing;
   const { slug, fields } = source.collection;
   const keyOf = rowKeys(slug);

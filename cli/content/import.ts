@@ -6,30 +6,34 @@ import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { readLog } from '../../events/log/log-reader.ts';
 import { openLogToRead } from '../../events/store/log-file.ts';
 import { logFile } from '../../projections/tables/files.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { existingLog, hasChanged } from '../data-directory.ts';
 import type { importFlags } from '../flags.ts';
 import { readReason } from '../held-directory.ts';
-import { type Configured, heedingSignals } from '../operator-connection.ts';
+import { heedingSignals, type ServiceSetup } from '../operator-connection.ts';
 import { filesBelow, filesOfExport } from './files.ts';
 import { isFolder, openExport } from './folder.ts';
 import { accountsIn, importExport } from './import-folder.ts';
 import { importRows } from './import-rows.ts';
-import { type Counts, noCounts } from './importing.ts';
+import { type ImportCounts, noCounts } from './importing.ts';
 import { uniqueFieldsOf } from './relations.ts';
 import { type Format, formatOf, formats } from './rows.ts';
 import { type Calls, onService } from './service.ts';
 import { openState } from './state.ts';
 
-type ImportOptions = Given<typeof importFlags>['flags'];
+type ImportOptions = CommandLine<typeof importFlags>['flags'];
 
 /**
  * `annals import COLLECTION FILE` and `annals import FOLDER`: exit 0 all rows are imported, 1 some are refused, 2 could
  * not run, or was stopped.
  */
-export async function importContent({ settings, flags: asked, words }: Given<typeof importFlags>): Promise<number> {
+export async function importContent({
+  settings,
+  flags: asked,
+  words,
+}: CommandLine<typeof importFlags>): Promise<number> {
   const [first = '', path] = words;
   if (path !== undefined) return importFile(settings, { slug: first, path, asked });
   if (isFolder(first)) return importFolder(settings, { path: first, asked });
@@ -104,7 +108,7 @@ async function importFolder(
 
 /** Runs an import on the service; a signal stops it at its next row. */
 async function connected(
-  own: Configured,
+  own: ServiceSetup,
   isDryRun: boolean,
   run: (calls: Calls, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
@@ -117,7 +121,7 @@ async function connected(
 }
 
 /** Prints how many rows ended how; the exit code. */
-function tell({ created, updated, unchanged, skipped, refused }: Counts, isDryRun: boolean): number {
+function tell({ created, updated, unchanged, skipped, refused }: ImportCounts, isDryRun: boolean): number {
   const words = isDryRun ? ['to create', 'to update'] : ['created', 'updated'];
   const parts = [`${created} ${words[0]}`, `${updated} ${words[1]}`, `${unchanged} unchanged`];
   if (skipped > 0) parts.push(`${skipped} imported before`);

@@ -7,32 +7,32 @@ import { printable } from '../terminal.ts';
 import { columnsOf } from './columns.ts';
 import { RowError } from './documents.ts';
 import type { FindFile } from './files.ts';
-import { type Format, type Row, readRows } from './rows.ts';
+import { type Format, type ImportRow, readRows } from './rows.ts';
 import type { Calls } from './service.ts';
-import type { State } from './state.ts';
+import type { ImportState } from './state.ts';
 
 /** How many rows ended how. */
-export type Counts = { created: number; updated: number; unchanged: number; skipped: number; refused: number };
+export type ImportCounts = { created: number; updated: number; unchanged: number; skipped: number; refused: number };
 
 /** The parts that all rows of an import share. `state` is null with `upsert`, which can be repeated without. */
 export type Importing = {
   calls: Calls;
   collections: ReadonlyMap<string, Collection>;
   limits: Model['limits'];
-  state: State | null;
+  state: ImportState | null;
   upsert: string | null;
   isDryRun: boolean;
   reason: string;
   findFile: FindFile;
   signal: AbortSignal;
-  counts: Counts;
+  counts: ImportCounts;
 };
 
 /** A file of rows, and the collection that it goes into. */
-export type Source = { path: string; format: Format; collection: Collection };
+export type ImportSource = { path: string; format: Format; collection: Collection };
 
 /** No rows yet. */
-export function noCounts(): Counts {
+export function noCounts(): ImportCounts {
   return { created: 0, updated: 0, unchanged: 0, skipped: 0, refused: 0 };
 }
 
@@ -43,9 +43,9 @@ export function noCounts(): Counts {
  */
 export async function* rowsOf(
   { collections, signal }: Pick<Importing, 'collections' | 'signal'>,
-  { path, format, collection }: Source,
+  { path, format, collection }: ImportSource,
   what = 'importing',
-): AsyncGenerator<Row> {
+): AsyncGenerator<ImportRow> {
   const { size } = statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
   const progress = showProgress(`${what} ${collection.slug}, bytes`);
   const readTitles = columnsOf(collection, collections);
@@ -62,7 +62,7 @@ export function stopIfAsked({ signal }: Pick<Importing, 'signal'>): void {
 }
 
 /** The values of a row. @throws RowError if it has none. */
-export function valuesOf(row: Row): JsonObject {
+export function valuesOf(row: ImportRow): JsonObject {
   if (row.problem === undefined) return row.values;
   throw new RowError(row.problem);
 }

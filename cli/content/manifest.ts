@@ -11,7 +11,7 @@ const layout = 1;
  * The description of an export, written last: a folder without it is not whole. `log` and `position` say where the
  * documents were read, `exportedAt` is ISO 8601. `globals` are those that have been written.
  */
-export type Manifest = {
+export type ExportManifest = {
   annalsExport: typeof layout;
   annals: string;
   log: string;
@@ -32,7 +32,7 @@ export const paths = {
 };
 
 /** A new manifest. */
-export function manifestOf(parts: Omit<Manifest, 'annalsExport'>): Manifest {
+export function manifestOf(parts: Omit<ExportManifest, 'annalsExport'>): ExportManifest {
   return { annalsExport: layout, ...parts };
 }
 
@@ -42,7 +42,7 @@ export function manifestOf(parts: Omit<Manifest, 'annalsExport'>): Manifest {
  * @param path of its file, for the messages.
  * @throws UsageError naming the member that is wrong.
  */
-export function readManifest(text: string, path: string): Manifest {
+export function readManifest(text: string, path: string): ExportManifest {
   const given = readJson(text);
   if (!isObject(given) || given.annalsExport === undefined)
     throw new UsageError(`${path} is not the manifest of an export of Annals`);

@@ -9,12 +9,12 @@ import type { JsonDocument } from './documents.ts';
  * A document that a row names by an id: its id here; `later` if it has yet to be imported; why it is left out, or why
  * the row is refused.
  */
-export type Reference = { id: string } | { later: true } | { leftOut: string } | { problem: string };
+export type RowReference = { id: string } | { later: true } | { leftOut: string } | { problem: string };
 
 /** The ways from what a row says about another document to that document's id here. */
-export type Finding = {
+export type RelationLookup = {
   collections: ReadonlyMap<string, Collection>;
-  byId: (slug: string, id: string) => Promise<Reference>;
+  byId: (slug: string, id: string) => Promise<RowReference>;
   find: (slug: string, field: string, value: Json) => Promise<JsonDocument | null>;
 };
 
@@ -22,7 +22,7 @@ export type Finding = {
  * The values of a row with the ids of this service. `later` are its fields that name documents that have yet to be
  * imported, `notes` a line for each that is left out, `problems` one for each that is not found.
  */
-export type Resolved = {
+export type ResolvedRow = {
   values: JsonObject;
   later: Set<string>;
   notes: string[];
@@ -41,8 +41,8 @@ export function uniqueFieldsOf({ fields }: Collection): string[] {
 export async function resolveRelations(
   fields: readonly Field[],
   values: JsonObject,
-  finding: Finding,
-): Promise<Resolved> {
+  finding: RelationLookup,
+): Promise<ResolvedRow> {
   const later = new Set<string>();
   const notes: string[] = [];
   const problems: string[] = [];

@@ -15,7 +15,9 @@ export type Format = (typeof formats)[number];
  * A row: its line in NDJSON, its row in a spreadsheet, its place in a JSON list from 1 on; `problem` if it is not an
  * object.
  */
-export type Row = { number: number; values: JsonObject; problem?: undefined } | { number: number; problem: string };
+export type ImportRow =
+  | { number: number; values: JsonObject; problem?: undefined }
+  | { number: number; problem: string };
 
 /** How the cells of a CSV file become an object, from its line of titles. */
 export type ReadTitles = (titles: readonly string[]) => (cells: readonly (string | null)[]) => JsonObject | string;
@@ -34,7 +36,7 @@ const mostLevels = 500;
  *
  * @throws UsageError if it cannot be read, is not UTF-8, or is not of its format as a whole.
  */
-export async function* readRows(file: RowFile): AsyncGenerator<Row> {
+export async function* readRows(file: RowFile): AsyncGenerator<ImportRow> {
   try {
     if (file.format === 'ndjson') yield* readLines(file);
     else if (file.format === 'csv') yield* readCsv(file);
@@ -65,7 +67,7 @@ async function* textsOf({ path, onBytes }: RowFile): AsyncGenerator<string> {
   yield decoder.decode();
 }
 
-async function* readLines(file: RowFile): AsyncGenerator<Row> {
+async function* readLines(file: RowFile): AsyncGenerator<ImportRow> {
   let number = 0;
   let rest = '';
   for await (const text of textsOf(file)) {
@@ -80,7 +82,7 @@ async function* readLines(file: RowFile): AsyncGenerator<Row> {
   if (rest.trim() !== '') yield rowOf(number + 1, rest);
 }
 
-function rowOf(number: number, text: string): Row {
+function rowOf(number: number, text: string): ImportRow {
   const values = readJson(text);
   if (values === undefined) return { number, problem: 'is not JSON' };
   const [lost] = lostNumbers(text);
@@ -88,7 +90,7 @@ function rowOf(number: number, text: string): Row {
   return objectRow(number, values);
 }
 
-function objectRow(number: number, values: Json | undefined): Row {
+function objectRow(number: number, values: Json | undefined): ImportRow {
   if (!isObject(values)) return { number, problem: `must be a JSON object, got ${show(values)}` };
   for (const [name, value] of Object.entries(values)) {
     const must = unsendable(value);
@@ -110,7 +112,7 @@ function unsendable(value: Json, depth = 0): string | undefined {
   return undefined;
 }
 
-async function* readList(file: RowFile): AsyncGenerator<Row> {
+async function* readList(file: RowFile): AsyncGenerator<ImportRow> {
   let text = '';
   for await (const part of textsOf(file)) {
     text += part;
@@ -131,7 +133,7 @@ async function* readList(file: RowFile): AsyncGenerator<Row> {
 /** A record of csv-parse. An empty cell without quotes is null. */
 type CsvRecord = { record: (string | null)[]; info: { records: number; empty_lines: number } };
 
-async function* readCsv(file: RowFile): AsyncGenerator<Row> {
+async function* readCsv(file: RowFile): AsyncGenerator<ImportRow> {
   const { parse } = await import('csv-parse');
   const parser = parse({
     info: true,

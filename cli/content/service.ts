@@ -10,13 +10,13 @@ import { codeOf, messageOf } from '../../storage/errors.ts';
 import { LockedError } from '../../storage/lock.ts';
 import { CallError } from '../errors.ts';
 import {
-  type Answered,
-  type Configured,
   connectionToHolder,
+  type OperatorAnswer,
   type OperatorConnection,
   patienceMilliseconds,
   pauseMilliseconds,
   problemsIn,
+  type ServiceSetup,
   withOwnService,
 } from '../operator-connection.ts';
 
@@ -43,7 +43,7 @@ export type Calls = {
   /**
    * @throws CallError if it does not answer, refuses the credential or has failed: later requests would fare no better.
    */
-  ask: (ask: Ask) => Promise<Answered>;
+  ask: (ask: Ask) => Promise<OperatorAnswer>;
 };
 
 /** Thrown if the service failed over a request, and may take others. */
@@ -66,7 +66,7 @@ const brokenMilliseconds = 50;
  * @throws CallError or LockedError if another process has the directory and cannot be called.
  */
 export async function onService<T>(
-  own: Configured,
+  own: ServiceSetup,
   work: (calls: Calls) => Promise<T>,
   before: () => void = () => {},
 ): Promise<T> {
@@ -96,7 +96,7 @@ async function calling<T>(connection: OperatorConnection, work: (calls: Calls) =
   }
 }
 
-async function askPatiently(connection: OperatorConnection, agent: Agent, ask: Ask): Promise<Answered> {
+async function askPatiently(connection: OperatorConnection, agent: Agent, ask: Ask): Promise<OperatorAnswer> {
   for (let count = 0; ; count += 1) {
     const { status, headers, body } = await answerTo(connection, agent, ask);
     if (status === 503 && count < mostRetries) {
@@ -114,11 +114,11 @@ async function answerTo(
   connection: OperatorConnection,
   agent: Agent,
   ask: Ask,
-): Promise<Answered & Pick<IncomingMessage, 'headers'>> {
+): Promise<OperatorAnswer & Pick<IncomingMessage, 'headers'>> {
   for (let count = 0; ; count += 1) {
     try {
       const response = await send(connection, agent, ask);
-      const body = (await json(response)) as Answered['body'];
+      const body = (await json(response)) as OperatorAnswer['body'];
       return { status: response.statusCode ?? 0, headers: response.headers, body };
     } catch (error) {
       if (!brokenOff.has(String(codeOf(error))) || count >= mostBroken)

@@ -12,7 +12,7 @@ export type ImportedRow = SentRow & { id: string };
 type Ends = { log: string; source: string | null };
 
 /** The kept record of an import, so that it can be resumed and no row is imported twice. */
-export type State = {
+export type ImportState = {
   isDone: (key: string) => boolean;
   /** A row with fields that have yet to be written; undefined if there are none. */
   unfinished: (key: string) => ImportedRow | undefined;
@@ -54,7 +54,7 @@ type RecordedRows = {
  * @param isKept false for a dry run, which writes nothing.
  * @throws UsageError if the file is of another log or export, or is not a record of an import.
  */
-export function openState(path: string, { log, source }: Ends, isKept: boolean): State {
+export function openState(path: string, { log, source }: Ends, isKept: boolean): ImportState {
   let head = { annalsImport: 1, log, import: randomUUID() as string, ...(source === null ? {} : { source }) };
   const known: RecordedRows = { done: new Set(), ids: new Map(), unfinished: new Map(), single: new Set() };
   const { done, ids, unfinished, single } = known;

@@ -4,10 +4,10 @@ import { inBytes } from '../../config/counted.ts';
 import { freeBytes } from '../../storage/disk.ts';
 import { codeOf } from '../../storage/errors.ts';
 import { privateFile } from '../../storage/private.ts';
-import { type Finding, note, ok, trouble } from './findings.ts';
+import { type DoctorFinding, note, ok, trouble } from './findings.ts';
 
 /** Checks of the disk below a data directory. */
-export function checkDisk(directory: string): Finding[] {
+export function checkDisk(directory: string): DoctorFinding[] {
   return [
     checkRoom(directory),
     checkSync(directory),
@@ -20,7 +20,7 @@ export function checkDisk(directory: string): Finding[] {
 /** Erasing rewrites a data file beside itself, and SQLite's VACUUM needs as much again for the write-ahead log. */
 const copies = 2;
 
-function checkRoom(directory: string): Finding {
+function checkRoom(directory: string): DoctorFinding {
   const sizes = readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.db'))
     .map(({ name }) => ({ name, size: lstatSync(join(directory, name)).size }));
@@ -40,7 +40,7 @@ const slowMilliseconds = 50;
 /** Beyond this one has not been on any disk. */
 const fastMilliseconds = 0.005;
 
-function checkSync(directory: string): Finding {
+function checkSync(directory: string): DoctorFinding {
   const path = join(directory, `doctor-${process.pid}.probe`);
   try {
     const times = timeSyncs(path);
@@ -76,7 +76,7 @@ const remote =
   /^(nfs|nfs4|cifs|smb3?|smbfs|9p|ceph|glusterfs|fuse\.(sshfs|s3fs|gcsfuse|rclone|glusterfs|gvfsd-fuse)|afs|lustre|ncpfs)$/;
 const inMemory = /^(tmpfs|ramfs)$/;
 
-function checkFileSystem(directory: string): Finding {
+function checkFileSystem(directory: string): DoctorFinding {
   const type = mountOf(directory, readMounts());
   if (type === null) return note('file system', 'the type of the file system is known on Linux only');
   if (remote.test(type))
@@ -125,7 +125,7 @@ export function mountOf(folder: string, mounts: string): string | null {
 
 const forOthers = 0o077;
 
-function checkModes(directory: string): Finding {
+function checkModes(directory: string): DoctorFinding {
   if (process.platform === 'win32') return note('file modes', 'Windows has no such modes');
   const paths = [directory, ...readdirSync(directory).map((name) => join(directory, name))];
   const open = paths.filter((path) => {
@@ -139,7 +139,7 @@ function checkModes(directory: string): Finding {
 /** Each connection takes one, and each thread some ten. */
 const fewFiles = 4096;
 
-function checkOpenFiles(): Finding {
+function checkOpenFiles(): DoctorFinding {
   const limits = readLimits();
   const limit = /^Max open files\s+(\S+)/m.exec(limits)?.[1];
   if (limit === undefined) return note('open files', 'the limit of open files is known on Linux only');

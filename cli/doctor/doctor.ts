@@ -2,18 +2,18 @@ import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError } from '../../config/check.ts';
 import type { Model } from '../../config/model.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { openReadable } from '../read-only-copy.ts';
 import { checkDisk } from './disk.ts';
-import { checkNames, type Finding, postgresCheckNames } from './findings.ts';
+import { checkNames, type DoctorFinding, postgresCheckNames } from './findings.ts';
 import { checkIndexes } from './indexes.ts';
 import { checkLog } from './log.ts';
 import { checkBaseUrl, checkMail, checkSecrets } from './settings.ts';
 
 /** `annals doctor`: exit 0 healthy, 1 something is to be mended, 2 could not run. */
-export async function doctor({ settings, flags }: Given<{ json: 'boolean' }>): Promise<number> {
+export async function doctor({ settings, flags }: CommandLine<{ json: 'boolean' }>): Promise<number> {
   const directory = resolve(settings.data);
   if (!existsSync(directory) || !statSync(directory).isDirectory())
     throw new UsageError(`there is no data directory at ${directory}; --data names it, and the first start makes it`);
@@ -24,7 +24,7 @@ export async function doctor({ settings, flags }: Given<{ json: 'boolean' }>): P
   return isHealthy ? 0 : 1;
 }
 
-async function examine(settings: Settings): Promise<Finding[]> {
+async function examine(settings: Settings): Promise<DoctorFinding[]> {
   const model = await modelOf(settings);
   const findings = [
     ...checkDisk(settings.data),
@@ -38,7 +38,7 @@ async function examine(settings: Settings): Promise<Finding[]> {
   return [...checkNames, ...postgresCheckNames].flatMap((name) => findings.filter(({ check }) => check === name));
 }
 
-function checkLogIn(data: string): Finding[] {
+function checkLogIn(data: string): DoctorFinding[] {
   const { directory, done } = openReadable(data, false);
   try {
     return checkLog(directory, Date.now());
@@ -56,7 +56,7 @@ async function modelOf({ config }: Settings): Promise<Model | null> {
   }
 }
 
-function linesOf(findings: readonly Finding[]): string[] {
+function linesOf(findings: readonly DoctorFinding[]): string[] {
   const width = Math.max(...findings.map(({ check }) => check.length));
   return findings.map(
     ({ check, status, message }) => `${status.padEnd('trouble'.length)}  ${check.padEnd(width)}  ${message}`,

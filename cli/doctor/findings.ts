@@ -1,5 +1,5 @@
 /** The outcome of one check. `trouble`: to be mended; `note`: something is not set up, or could not be checked. */
-export type Finding = { check: CheckName; status: 'ok' | 'note' | 'trouble'; message: string };
+export type DoctorFinding = { check: CheckName; status: 'ok' | 'note' | 'trouble'; message: string };
 
 /** The checks, in their order. */
 export const checkNames = [
@@ -31,14 +31,14 @@ export const postgresCheckNames = [
 
 type CheckName = (typeof checkNames)[number] | (typeof postgresCheckNames)[number];
 
-export function ok(check: CheckName, message: string): Finding {
+export function ok(check: CheckName, message: string): DoctorFinding {
   return { check, status: 'ok', message };
 }
 
-export function note(check: CheckName, message: string): Finding {
+export function note(check: CheckName, message: string): DoctorFinding {
   return { check, status: 'note', message };
 }
 
-export function trouble(check: CheckName, message: string): Finding {
+export function trouble(check: CheckName, message: string): DoctorFinding {
   return { check, status: 'trouble', message };
 }

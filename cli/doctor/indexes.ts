@@ -1,7 +1,7 @@
 import type { Model } from '../../config/model.ts';
 import { stillMissing } from '../../server/reads/missing-index.ts';
 import { adviceOnMissing, readMissingList } from '../../server/reads/missing-list.ts';
-import { type Finding, note, ok } from './findings.ts';
+import { type DoctorFinding, note, ok } from './findings.ts';
 
 /** More of them say no more. */
 const mostTold = 10;
@@ -11,7 +11,7 @@ const mostTold = 10;
  *
  * @param model null if the configuration cannot be loaded.
  */
-export function checkIndexes(directory: string, model: Model | null): Finding[] {
+export function checkIndexes(directory: string, model: Model | null): DoctorFinding[] {
   const listed = readMissingList(directory, Date.now());
   const missing = model ? stillMissing(listed, model.schema) : listed;
   if (missing.length === 0) return [ok('indexes', 'no read took long for want of one')];

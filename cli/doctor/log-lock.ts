@@ -1,6 +1,6 @@
 import { counted } from '../../config/counted.ts';
 import type { LockHolder, LockWaits } from '../../events/postgres/lock-waits.ts';
-import { type Finding, note, ok, trouble } from './findings.ts';
+import { type DoctorFinding, note, ok, trouble } from './findings.ts';
 
 const name = 'log lock';
 
@@ -8,7 +8,7 @@ const name = 'log lock';
 const patienceSeconds = 2;
 
 /** Checks whether writes wait for the lock of the log, which one session has at a time. */
-export function checkLock(found: LockWaits | null): Finding {
+export function checkLock(found: LockWaits | null): DoctorFinding {
   if (!found) return note(name, 'this server does not tell which sessions wait for it');
   const { waiting, holders } = found;
   const longest = Math.max(0, ...waiting);

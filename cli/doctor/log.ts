@@ -7,10 +7,10 @@ import { openLogToRead } from '../../events/store/log-file.ts';
 import { readSecret, withVault } from '../../events/vault/vault.ts';
 import { logFile } from '../../projections/tables/files.ts';
 import { readAltered } from '../../server/audit/notary/altered-note.ts';
-import type { Altered } from '../../server/ports.ts';
+import type { Alteration } from '../../server/ports.ts';
 import { operatorSecret } from '../../server/running/thread-data.ts';
 import { messageOf } from '../../storage/errors.ts';
-import { type Finding, note, ok, trouble } from './findings.ts';
+import { type DoctorFinding, note, ok, trouble } from './findings.ts';
 
 /** Of the log: its id, its last time, and its newest checkpoint. */
 type LogState = {
@@ -21,7 +21,7 @@ type LogState = {
 };
 
 /** Checks of the log of a data directory with what belongs to it. */
-export function checkLog(directory: string, now: number): Finding[] {
+export function checkLog(directory: string, now: number): DoctorFinding[] {
   const file = logFile(directory);
   if (!existsSync(file)) return [note('vault', 'there is no log yet: the first start makes it')];
   let known: LogState;
@@ -50,7 +50,7 @@ function look(file: string): LogState {
 }
 
 /** The log itself is read by another command. */
-function alteredTrouble({ at, finding, part }: Altered): Finding {
+function alteredTrouble({ at, finding, part }: Alteration): DoctorFinding {
   const what = part === 'log' ? 'none is signed, for the log' : 'what follows from the log';
   return trouble('checkpoints', `${what} was found to be altered, at ${at}: ${finding}; annals verify says more`);
 }
@@ -61,7 +61,7 @@ const lagMilliseconds = 60_000;
 /** No build of Annals is older. */
 const earliest = Date.UTC(2025, 0, 1);
 
-function checkClock({ recordedAt }: LogState, now: number): Finding {
+function checkClock({ recordedAt }: LogState, now: number): DoctorFinding {
   const lag = Date.parse(recordedAt) - now;
   const told = `the clock says ${new Date(now).toISOString()}`;
   if (now < earliest) return trouble('clock', `${told}, which is in the past: set it`);
@@ -76,7 +76,7 @@ function checkClock({ recordedAt }: LogState, now: number): Finding {
   );
 }
 
-function checkVault(directory: string, { log }: LogState): Finding {
+function checkVault(directory: string, { log }: LogState): DoctorFinding {
   const vault = join(directory, 'vault.db');
   if (!existsSync(vault)) return trouble('vault', 'vault.db is missing: restore it with the log of the same backup');
   try {
@@ -93,7 +93,7 @@ function checkVault(directory: string, { log }: LogState): Finding {
 /** The service signs every ten seconds if there are new events, and delivers checkpoints within minutes. */
 const patienceMilliseconds = 10 * 60_000;
 
-function checkCheckpoints({ newest }: LogState, now: number): Finding {
+function checkCheckpoints({ newest }: LogState, now: number): DoctorFinding {
   if (!newest) return note('checkpoints', 'none is signed yet: the service signs some seconds after the first event');
   const told = `the newest was signed ${newest.signedAt}`;
   if (newest.isStored) return ok('checkpoints', `${told}, and a copy is in the store of files`);

@@ -22,13 +22,13 @@ import {
 } from '../../storage/postgres/connection.ts';
 import { reportMilliseconds } from '../../storage/postgres/durations.ts';
 import { refuseUnfit } from '../../storage/postgres/fitness.ts';
-import { type Finding, note, ok, trouble } from './findings.ts';
+import { type DoctorFinding, note, ok, trouble } from './findings.ts';
 import { checkLock } from './log-lock.ts';
 
 const patienceMilliseconds = 3000;
 
 /** Checks the log in PostgreSQL, its servers and its nodes. */
-export async function checkPostgres(log: string): Promise<Finding[]> {
+export async function checkPostgres(log: string): Promise<DoctorFinding[]> {
   const address = readAddress(log);
   const tried = await Promise.all(address.hosts.map((host) => tryHost(address, host)));
   try {
@@ -52,7 +52,7 @@ async function tryHost(address: PostgresAddress, host: Host): Promise<ServerProb
   }
 }
 
-function checkServers(tried: readonly ServerProbe[]): Finding {
+function checkServers(tried: readonly ServerProbe[]): DoctorFinding {
   const told = tried
     .map(({ name, reached, reason }) =>
       reached
@@ -79,7 +79,10 @@ function checkServers(tried: readonly ServerProbe[]): Finding {
   return ok('log servers', told);
 }
 
-async function checkPrimary({ connection, settings }: HostConnection, { user }: PostgresAddress): Promise<Finding[]> {
+async function checkPrimary(
+  { connection, settings }: HostConnection,
+  { user }: PostgresAddress,
+): Promise<DoctorFinding[]> {
   const standing = await standingOf(connection);
   return [
     checkFitness(settings),
@@ -102,7 +105,7 @@ async function standingOf(connection: Connection): Promise<Standing | null> {
   }
 }
 
-function checkFitness(settings: HostConnection['settings']): Finding {
+function checkFitness(settings: HostConnection['settings']): DoctorFinding {
   try {
     refuseUnfit(settings);
     return ok('log settings', 'fsync and full_page_writes are on, and the encoding is UTF8');
@@ -114,7 +117,7 @@ function checkFitness(settings: HostConnection['settings']): Finding {
 /** A standby that lags by more than four files of the write-ahead log takes a while to take over. */
 const lagBytes = 64 * 1024 * 1024;
 
-function checkStandbys(found: Replication | null, user: string): Finding {
+function checkStandbys(found: Replication | null, user: string): DoctorFinding {
   const name = 'log standbys';
   if (!found) return note(name, `the role may not see them: GRANT pg_monitor TO "${user}"`);
   const { isSynchronous, standbys } = found;
@@ -137,7 +140,7 @@ function checkStandbys(found: Replication | null, user: string): Finding {
 async function checkRole(
   connection: Connection,
   { user, hasTables }: { user: string; hasTables: boolean },
-): Promise<Finding> {
+): Promise<DoctorFinding> {
   const name = 'log role';
   try {
     if (hasTables) await refuseTooManyRights(connection);
@@ -172,7 +175,7 @@ async function checkRole(
 /** Events are dated by the clock of PostgreSQL, but ids and tokens are made by nodes. */
 const clockMilliseconds = { note: 1000, trouble: 60_000 };
 
-async function checkClocks(connection: Connection): Promise<Finding> {
+async function checkClocks(connection: Connection): Promise<DoctorFinding> {
   const before = Date.now();
   const [found] = await connection.run({
     text: 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now',
@@ -191,7 +194,7 @@ async function checkClocks(connection: Connection): Promise<Finding> {
 /** A node that lacks more than this does not only follow at a distance. */
 const manyEvents = 10_000;
 
-function checkNodes(standing: Standing): Finding {
+function checkNodes(standing: Standing): DoctorFinding {
   const { nodes, now, size, erased } = standing;
   const absent = nodes.filter(({ seen }) => now - seen > reportMilliseconds.absent);
   const late = nodes.filter((node) => !absent.includes(node) && size - node.applied > manyEvents);
@@ -208,7 +211,7 @@ function checkNodes(standing: Standing): Finding {
   return late.length > 0 || versions.size > 1 || obstacle !== null ? note('nodes', told) : ok('nodes', told);
 }
 
-async function checkSize(connection: Connection, { size }: Standing): Promise<Finding> {
+async function checkSize(connection: Connection, { size }: Standing): Promise<DoctorFinding> {
   const [found] = await connection.send({
     text: `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint AS bytes
            FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = 'annals' AND c.relkind = 'r'`,

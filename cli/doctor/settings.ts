@@ -6,13 +6,13 @@ import { safeLength } from '../../server/running/warnings.ts';
 import type { Settings } from '../../server/settings/settings.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { readHolder } from '../../storage/holder.ts';
-import { type Finding, note, ok, trouble } from './findings.ts';
+import { type DoctorFinding, note, ok, trouble } from './findings.ts';
 
 /** With fewer characters, a guess may succeed. */
 const shortestKey = 16;
 
 /** Checks the length of the secrets that were given. Generated secrets are long enough. */
-export function checkSecrets({ secrets, apiKeys }: Settings): Finding {
+export function checkSecrets({ secrets, apiKeys }: Settings): DoctorFinding {
   const short = [
     ...(secrets.some(({ length }) => length < safeLength) ? [`a secret is shorter than ${safeLength} characters`] : []),
     ...(apiKeys.some(({ length }) => length < shortestKey)
@@ -27,7 +27,7 @@ const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 const patienceMilliseconds = 5000;
 
 /** Checks that the base URL is set and leads to the service, if that runs. */
-export async function checkBaseUrl({ baseUrl, data }: Settings): Promise<Finding> {
+export async function checkBaseUrl({ baseUrl, data }: Settings): Promise<DoctorFinding> {
   if (baseUrl === undefined)
     return note(
       'base URL',
@@ -60,7 +60,7 @@ async function statusAt(address: string): Promise<number | string> {
  *
  * @param model null if the configuration cannot be loaded.
  */
-export async function checkMail({ smtpUrl }: Settings, model: Model | null): Promise<Finding> {
+export async function checkMail({ smtpUrl }: Settings, model: Model | null): Promise<DoctorFinding> {
   if (!model) return note('mail', 'the configuration cannot be loaded: annals config check says why');
   if (model.adminCollection === null && ![...model.collections.values()].some(({ auth }) => auth))
     return ok('mail', 'no collection has accounts: no mail is sent');

@@ -21,16 +21,16 @@ import { maxSuspects } from '../../server/files/blobs/losses.ts';
 import { createPins } from '../../server/files/blobs/pins.ts';
 import { blobSettingsOf, storeName } from '../../server/files/blobs/store.ts';
 import {
-  type Holding,
+  type FileProblem,
+  type HeldFile,
   holdingsOf,
-  type Problem,
   type StoreVerdict,
   verifyStore,
 } from '../../server/files/blobs/verify.ts';
 import { showProgress } from '../../server/platform/progress.ts';
-import type { Collected } from '../../server/ports.ts';
+import type { RemovalResult } from '../../server/ports.ts';
 import { briefHolders } from '../../server/running/directory.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
@@ -41,7 +41,7 @@ import { existingLog, readableLog, startErrorOf } from '../data-directory.ts';
 import { CallError } from '../errors.ts';
 import type { verifyBlobsFlags } from '../flags.ts';
 import { existingVault, readReason } from '../held-directory.ts';
-import { type Answered, callAsOperator, callOrDoAlone, reportRefusal } from '../operator-connection.ts';
+import { callAsOperator, callOrDoAlone, type OperatorAnswer, reportRefusal } from '../operator-connection.ts';
 import { printLine } from '../terminal.ts';
 
 /** A log and the store of its files, both open. */
@@ -61,7 +61,7 @@ const shown = 20;
 export async function collectBlobs({
   settings,
   flags,
-}: Given<{ 'dry-run': 'boolean'; names: 'boolean' }>): Promise<number> {
+}: CommandLine<{ 'dry-run': 'boolean'; names: 'boolean' }>): Promise<number> {
   return withStore(settings, flags['dry-run'] === true, async (opened) => {
     const { blobSettings, log, blobs } = opened;
     requireVaulted(opened);
@@ -101,7 +101,7 @@ async function findCandidates({ db, log, blobs }: OpenStore): Promise<UnnamedFil
 async function collect(opened: OpenStore, { unnamed, refresh }: UnnamedFiles, withNames: boolean): Promise<number> {
   const sizes = new Map(unnamed);
   const removed: string[] = [];
-  const held: Collected['held'] = [];
+  const held: RemovalResult['held'] = [];
   const progress = showProgress('removing files');
   const tell = (end: string) => {
     if (withNames) printNames(removed, removed.length);
@@ -130,7 +130,7 @@ async function collect(opened: OpenStore, { unnamed, refresh }: UnnamedFiles, wi
 }
 
 /** Tells what was done before the service fails or refuses. */
-async function orTell(asking: Promise<Answered>, tellOfSome: () => void): Promise<Answered> {
+async function orTell(asking: Promise<OperatorAnswer>, tellOfSome: () => void): Promise<OperatorAnswer> {
   const answered = await asking.catch((error) => {
     tellOfSome();
     throw error;
@@ -139,12 +139,12 @@ async function orTell(asking: Promise<Answered>, tellOfSome: () => void): Promis
   return answered;
 }
 
-function isCollected(body: object): body is Collected {
+function isCollected(body: object): body is RemovalResult {
   return 'removed' in body && 'held' in body;
 }
 
 /** Removes files through the running service, which knows the uploads in progress; without a service there are none. */
-function removeUnnamed(opened: OpenStore, position: number, sha256: string[]): Promise<Answered> {
+function removeUnnamed(opened: OpenStore, position: number, sha256: string[]): Promise<OperatorAnswer> {
   const { settings, directory, blobSettings, db, blobs } = opened;
   const store = storeName(blobSettings);
   const order = { path: '/api/operator/blobs/collect', body: { store, position, sha256 } };
@@ -170,7 +170,7 @@ function removeUnnamed(opened: OpenStore, position: number, sha256: string[]): P
 const ofNode = 'this is the directory of a node, which has to run: only then it knows of uploads to other nodes';
 
 /** `annals blobs verify [--record --reason TEXT]`: exit 0 sound, 1 missing or altered, 2 could not run. */
-export async function verifyBlobs({ settings, flags }: Given<typeof verifyBlobsFlags>): Promise<number> {
+export async function verifyBlobs({ settings, flags }: CommandLine<typeof verifyBlobsFlags>): Promise<number> {
   if (!flags.record) refuseWithoutRecord(flags);
   const reason = flags.record ? readReason(flags.reason, 'why files are lost') : null;
   return withStore(settings, !flags.record, async (opened) => {
@@ -203,7 +203,7 @@ export async function verifyBlobs({ settings, flags }: Given<typeof verifyBlobsF
 }
 
 /** The files about which log and store differ: missing ones, and lost ones that were found again. */
-function suspectsOf({ db, log }: OpenStore, verdict: StoreVerdict): Holding[] {
+function suspectsOf({ db, log }: OpenStore, verdict: StoreVerdict): HeldFile[] {
   const lost = lossesOf(log);
   if (lost.size + verdict.problems.length === 0) return [];
   return [...holdingsOf(db, verdict)].filter(({ state, ...file }) =>
@@ -252,7 +252,7 @@ async function record(opened: OpenStore, verdict: StoreVerdict, reason: string):
   return null;
 }
 
-function textOf({ sha256, what, namedBy }: Problem): string {
+function textOf({ sha256, what, namedBy }: FileProblem): string {
   return `${sha256} is ${what}${namedBy}`;
 }
 

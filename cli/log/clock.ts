@@ -3,7 +3,7 @@ import { readDate } from '../../config/times.ts';
 import { inWords } from '../../events/facts/durations.ts';
 import { type Correction, correctClock, isAhead } from '../../events/service-events/corrections.ts';
 import { createIds } from '../../events/store/ids.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { existingLog, startErrorOf } from '../data-directory.ts';
 import { type HeldDirectory, holding, openToWrite, readReason } from '../held-directory.ts';
 import { printLine, refused } from '../terminal.ts';
@@ -11,7 +11,10 @@ import { printLine, refused } from '../terminal.ts';
 /**
  * `annals clock correct`: exit 0 recorded, 1 there is nothing to correct or the clock is still wrong, 2 could not run.
  */
-export async function correct({ settings, flags }: Given<{ today: 'string'; reason: 'string' }>): Promise<number> {
+export async function correct({
+  settings,
+  flags,
+}: CommandLine<{ today: 'string'; reason: 'string' }>): Promise<number> {
   const problems: string[] = [];
   const today = readToday(flags.today, problems);
   const reason = readReason(flags.reason, 'why its times go back', problems);

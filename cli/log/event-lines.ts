@@ -3,7 +3,7 @@ import type { EventText } from '../../events/log/event-checks.ts';
 import { eventOf } from '../../events/log/log-reader.ts';
 import { seesAll } from '../../server/access/sight.ts';
 import { shownText } from '../../server/audit/events.ts';
-import type { Entry } from '../../server/audit/history.ts';
+import type { HistoryEntry } from '../../server/audit/history.ts';
 import { printable, row, type Terminal } from '../terminal.ts';
 
 /** The lines of the events of a log of this size: columns with titles on a terminal, else JSON. */
@@ -20,7 +20,7 @@ export function eventLines(size: number, terminal: Terminal | null) {
 }
 
 /** An event in a sentence. */
-export function whatHappened(event: Omit<Entry, 'version' | 'reason'>, reason: Entry['reason']): string {
+export function whatHappened(event: Omit<HistoryEntry, 'version' | 'reason'>, reason: HistoryEntry['reason']): string {
   const { type, position, recordedAt, actor } = event;
   return `${type} at position ${position}, ${recordedAt}, by ${whoIs(actor)}${reason ? `: ${reason}` : ''}`;
 }

@@ -10,7 +10,7 @@ import { eventParameters } from '../../server/audit/event-query.ts';
 import { eventsThatFit, wantedOf, wantedParameters } from '../../server/audit/exports/filters.ts';
 import { positionsOf, range } from '../../server/queries/moments.ts';
 import { askedOf, settle } from '../../server/queries/parameters.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import type { eventsFlags } from '../flags.ts';
 import { printable, terminalOf } from '../terminal.ts';
@@ -19,7 +19,7 @@ import { print, readCount, reading } from './reading.ts';
 
 /** `annals events`: exit 0 shown, 2 wrong usage, or could not run. */
 export async function showEvents(
-  { settings, flags }: Given<typeof eventsFlags>,
+  { settings, flags }: CommandLine<typeof eventsFlags>,
   environment: NodeJS.ProcessEnv,
 ): Promise<number> {
   const { json, collection, stream, batch, type, actor, from, to } = flags;
@@ -47,7 +47,7 @@ const followMilliseconds = 200;
 
 /** `annals log tail`: exit 0 shown, 2 could not run. */
 export async function tailLog(
-  { settings, flags }: Given<{ follow: 'boolean'; n: 'string'; json: 'boolean' }>,
+  { settings, flags }: CommandLine<{ follow: 'boolean'; n: 'string'; json: 'boolean' }>,
   environment: NodeJS.ProcessEnv,
 ): Promise<number> {
   const count = readCount(flags.n, '-n') ?? 10;

@@ -1,10 +1,10 @@
-import { acceptClock, bucket, type Command, calls, command, moments, streams } from '../command.ts';
+import { acceptClock, bucket, type CliCommand, calls, command, moments, streams } from '../command.ts';
 import { bundleFlags, contentExportFlags, exportFlags, importFlags } from '../flags.ts';
 
 const since = `  --since SIZE    also prove that the log extends an earlier checkpoint of this size; can be repeated`;
 
 /** The commands that write what others read or check, and that read it again. */
-export const exportCommands: Record<string, Command> = {
+export const exportCommands: Record<string, CliCommand> = {
   export: command({
     summary: 'save a range of the log with its proofs',
     usage: `annals export --out FILE.zip [--from P|TIME] [--to P|TIME] [--format F] [--force]

@@ -6,18 +6,18 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { counted } from '../../config/counted.ts';
 import { briefHolders } from '../../server/running/directory.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { UnwritableError } from '../../storage/data-directory.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { existingLog, hasChanged } from '../data-directory.ts';
 import type { bundleFlags, exportFlags } from '../flags.ts';
-import { callAsOperator, heedingSignals, type Order, reportRefusal } from '../operator-connection.ts';
+import { callAsOperator, heedingSignals, type OperatorRequest, reportRefusal } from '../operator-connection.ts';
 import { isWritable } from '../read-only-copy.ts';
 
 /** `annals export --out FILE.zip`: exit 0 saved, 1 refused, 2 could not run. */
-export async function exportLog({ settings, flags }: Given<typeof exportFlags>): Promise<number> {
+export async function exportLog({ settings, flags }: CommandLine<typeof exportFlags>): Promise<number> {
   const { from, to, format, collection, stream, type, actor } = flags;
   const query = queryOf({ from, to, format, collection, stream, type, actor }, flags.since);
   const order = { path: `/api/audit/export${query}`, ...whyOf(flags) };
@@ -30,7 +30,7 @@ export async function exportLog({ settings, flags }: Given<typeof exportFlags>):
 }
 
 /** `annals bundle COLLECTION/ID --out FILE.zip`: exit 0 saved, 1 refused, 2 could not run. */
-export async function saveBundle({ settings, flags, words }: Given<typeof bundleFlags>): Promise<number> {
+export async function saveBundle({ settings, flags, words }: CommandLine<typeof bundleFlags>): Promise<number> {
   const [stream = ''] = words;
   const parts = stream.split('/');
   const isStream = parts.every((part) => part !== '') && parts.length === (parts[0] === 'accounts' ? 3 : 2);
@@ -46,7 +46,7 @@ export async function saveBundle({ settings, flags, words }: Given<typeof bundle
 }
 
 /** The reason for a call. In a header, so other characters than ASCII are encoded (RFC 8187). */
-function whyOf({ reason }: { reason?: string | undefined }): Pick<Order, 'reason'> {
+function whyOf({ reason }: { reason?: string | undefined }): Pick<OperatorRequest, 'reason'> {
   return reason === undefined ? {} : { reason: `UTF-8''${encodeURIComponent(reason)}` };
 }
 
@@ -63,7 +63,7 @@ type Praise = (response: IncomingMessage, file: string) => string;
 async function save(
   settings: Settings,
   { out, force }: { out?: string | undefined; force?: boolean | undefined },
-  { command, order, praise }: { command: string; order: Order; praise: Praise },
+  { command, order, praise }: { command: string; order: OperatorRequest; praise: Praise },
 ): Promise<number> {
   if (out === undefined) throw new UsageError('--out is missing: the file to write');
   const file = resolve(out);
@@ -117,7 +117,7 @@ function refuseFile(file: string, isForced: boolean): void {
   if (existsSync(file) && !isForced) throw new UsageError(`--out: ${file} is there; --force overwrites it`);
 }
 
-async function carryOut(settings: Settings, order: Order) {
+async function carryOut(settings: Settings, order: OperatorRequest) {
   const loaded = await loadConfiguration(settings.config);
   return callAsOperator({ settings, loaded }, order, async () => {
     // A service that starts with another configuration records that, which an export should not cause.

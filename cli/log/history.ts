@@ -1,14 +1,14 @@
 import { counted } from '../../config/counted.ts';
 import { seesAll } from '../../server/access/sight.ts';
 import {
-  type Entry,
   type EntryPage,
   type History,
+  type HistoryEntry,
   oneVersion,
   openHistory,
   type StreamState,
 } from '../../server/audit/history.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { cut, printable, refused, row, type Terminal, terminalOf } from '../terminal.ts';
 import { whatHappened, whoIs } from './event-lines.ts';
 import { namesIn } from './events.ts';
@@ -16,7 +16,7 @@ import { missing, print, readCount, reading } from './reading.ts';
 
 /** `annals history`: exit 0 shown, 1 there is no such stream, 2 could not run. */
 export async function showHistory(
-  { settings, flags, words }: Given<{ json: 'boolean' }>,
+  { settings, flags, words }: CommandLine<{ json: 'boolean' }>,
   environment: NodeJS.ProcessEnv,
 ): Promise<number> {
   return reading(settings, async (log) => {
@@ -33,7 +33,7 @@ export async function showHistory(
 
 /** `annals diff`: exit 0 shown, 1 there is no such stream or version, 2 could not run. */
 export async function showDiff(
-  { settings, flags, words }: Given<{ from: 'string'; to: 'string'; json: 'boolean' }>,
+  { settings, flags, words }: CommandLine<{ from: 'string'; to: 'string'; json: 'boolean' }>,
   environment: NodeJS.ProcessEnv,
 ): Promise<number> {
   const [from, to] = [readCount(flags.from, '--from'), readCount(flags.to, '--to')];
@@ -59,7 +59,11 @@ export async function showDiff(
   });
 }
 
-async function printHistory(state: StreamState, entries: AsyncIterable<Entry>, terminal: Terminal): Promise<void> {
+async function printHistory(
+  state: StreamState,
+  entries: AsyncIterable<HistoryEntry>,
+  terminal: Terminal,
+): Promise<void> {
   const status = state.erased ? 'erased' : state.exists ? '' : 'deleted';
   const title = `${state.stream}: ${counted(state.version, 'version')}`;
   await print(terminal.bold(cut(printable(status === '' ? title : `${title}, ${status}`), terminal.columns)));
@@ -80,7 +84,7 @@ async function printHistory(state: StreamState, entries: AsyncIterable<Entry>, t
   }
 }
 
-async function printJson(state: StreamState, entries: AsyncIterable<Entry>): Promise<void> {
+async function printJson(state: StreamState, entries: AsyncIterable<HistoryEntry>): Promise<void> {
   await print(`{"document":${printable(JSON.stringify(state))},"versions":[`);
   let before = '';
   for await (const entry of entries) {
@@ -91,8 +95,8 @@ async function printJson(state: StreamState, entries: AsyncIterable<Entry>): Pro
 }
 
 type VersionDiff = {
-  before: Entry | null;
-  after: Entry | null;
+  before: HistoryEntry | null;
+  after: HistoryEntry | null;
   diff: Awaited<ReturnType<History['diff']>>;
 };
 
@@ -110,7 +114,7 @@ async function printDiff(state: StreamState, { before, after, diff }: VersionDif
   }
 }
 
-async function* pages(read: (after: number) => Promise<EntryPage>): AsyncGenerator<Entry> {
+async function* pages(read: (after: number) => Promise<EntryPage>): AsyncGenerator<HistoryEntry> {
   for (let after: number | null = 0; after !== null; ) {
     const { entries, next }: EntryPage = await read(after);
     yield* entries;

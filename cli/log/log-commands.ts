@@ -1,12 +1,12 @@
 import { serviceStreams } from '../../events/facts/catalogue.ts';
-import { type Command, command, moments, streams } from '../command.ts';
+import { type CliCommand, command, moments, streams } from '../command.ts';
 import { eventsFlags, moveFlags } from '../flags.ts';
 
 const reads = `Also works while a service runs, on a copy of log.db alone, and on a read-only copy.`;
 const exitShown = `Exit codes: 0 shown. 2 wrong usage, or could not run.`;
 
 /** The commands that only read the log, as `commands` lists them. */
-export const logCommands: Record<string, Command> = {
+export const logCommands: Record<string, CliCommand> = {
   history: command({
     summary: 'show the versions of a document: author, time, reason, changed fields',
     usage: `annals history COLLECTION/ID [--data DIR] [--json]

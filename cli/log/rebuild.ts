@@ -15,7 +15,7 @@ import { trustedKeysOf } from '../../server/audit/notary/keys.ts';
 import { disownContradicted } from '../../server/audit/notary/verification.ts';
 import { blobSettingsOf } from '../../server/files/blobs/store.ts';
 import { showProgress } from '../../server/platform/progress.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { openHelpers } from '../../server/writer/helpers.ts';
@@ -27,7 +27,7 @@ import { existingVault, readReason, recordKeys, refuseReplica } from '../held-di
 import { printError } from '../terminal.ts';
 import { check, checking, report } from './verify.ts';
 /** `annals rebuild [--check]`: exit 0 done or equal, 1 different, 2 could not run, or a segment is missing. */
-export async function rebuild({ settings, flags }: Given<typeof rebuildFlags>): Promise<number> {
+export async function rebuild({ settings, flags }: CommandLine<typeof rebuildFlags>): Promise<number> {
   const isAccepted = flags['accept-lost-events'] === true;
   const acceptsUnsealed = flags['accept-foreign-writes'] === true;
   for (const flag of ['accept-lost-events', 'accept-foreign-writes'] as const) {

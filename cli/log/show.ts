@@ -8,7 +8,7 @@ import { admissionOf } from '../../server/audit/admissions.ts';
 import { type History, openHistory } from '../../server/audit/history.ts';
 import { yieldToEventLoop } from '../../server/platform/yield.ts';
 import { readMoment } from '../../server/queries/moments.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { cut, printable, refused, row, type Terminal, terminalOf } from '../terminal.ts';
 import { whatHappened } from './event-lines.ts';
@@ -20,7 +20,7 @@ type Then = { event: RecordedEvent; document: Awaited<ReturnType<History['docume
 
 /** `annals show`: exit 0 shown, 1 there was no such document then, 2 could not run. */
 export async function showDocument(
-  { settings, flags, words }: Given<{ 'as-of': 'string'; json: 'boolean' }>,
+  { settings, flags, words }: CommandLine<{ 'as-of': 'string'; json: 'boolean' }>,
   environment: NodeJS.ProcessEnv,
 ): Promise<number> {
   const [name = ''] = words;
@@ -108,7 +108,7 @@ function jsonOf({ event: { header }, document }: Then): string {
 
 /** `annals access`: exit 0 shown, 1 there is no such stream or version, 2 could not run. */
 export async function showAccess(
-  { settings, flags, words }: Given<{ version: 'string'; json: 'boolean' }>,
+  { settings, flags, words }: CommandLine<{ version: 'string'; json: 'boolean' }>,
   environment: NodeJS.ProcessEnv,
 ): Promise<number> {
   const asked = readCount(flags.version, '--version');

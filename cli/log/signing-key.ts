@@ -14,7 +14,7 @@ import { checkInLog } from '../../server/audit/notary/checkpoint-checks.ts';
 import { keyHistory, trustedKeysOf } from '../../server/audit/notary/keys.ts';
 import type { ChangedKey, KeyNote, KeyRecord, KeyWay } from '../../server/ports.ts';
 import { changeKeyPath } from '../../server/running/engine/signing-keys.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import type { Settings } from '../../server/settings/settings.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
@@ -24,7 +24,7 @@ import { answerOf, callAsOperator, reportAnswer } from '../operator-connection.t
 import { printable, printLine } from '../terminal.ts';
 
 /** `annals signing-key history`: exit 0 shown, 2 could not run. */
-export async function showKeys({ settings, flags }: Given<{ json: 'boolean' }>): Promise<number> {
+export async function showKeys({ settings, flags }: CommandLine<{ json: 'boolean' }>): Promise<number> {
   const { directory, done } = readableLog(settings);
   let db: Sqlite | null = null;
   try {
@@ -66,16 +66,16 @@ function told({ position, recordedAt, actor, reason }: KeyNote): string {
 }
 
 /** `annals signing-key replace`: exit 0 replaced, 1 refused, 2 could not run. */
-export function replaceKey(given: Given<{ reason: 'string' }>): Promise<number> {
+export function replaceKey(given: CommandLine<{ reason: 'string' }>): Promise<number> {
   return changeKey('replace', given);
 }
 
 /** `annals signing-key rotate`: exit 0 rotated, 1 refused, 2 could not run. */
-export function rotateKey(given: Given<{ reason: 'string' }>): Promise<number> {
+export function rotateKey(given: CommandLine<{ reason: 'string' }>): Promise<number> {
   return changeKey('rotate', given);
 }
 
-async function changeKey(way: KeyWay, { settings, flags }: Given<{ reason: 'string' }>): Promise<number> {
+async function changeKey(way: KeyWay, { settings, flags }: CommandLine<{ reason: 'string' }>): Promise<number> {
   const reason = readReason(flags.reason, 'why another key signs it');
   const directory = existingLog(settings);
   if (settings.log !== undefined || readReplicaMark(directory) !== null) return changeForNodes(settings, way, reason);

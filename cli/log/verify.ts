@@ -8,7 +8,7 @@ import { forgetAltered, readAltered } from '../../server/audit/notary/altered-no
 import { verifyCheckpoints } from '../../server/audit/notary/verification.ts';
 import { blobSettingsOf } from '../../server/files/blobs/store.ts';
 import { certificatesIn } from '../../server/settings/certificates.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import { parseWitness } from '../../server/settings/cosigners.ts';
 import type { Settings } from '../../server/settings/settings.ts';
@@ -20,7 +20,7 @@ import { verifyWithProgress } from '../verify-with-progress.ts';
  * `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, not all was there to be checked, or
  * nothing is signed.
  */
-export async function verify({ settings }: Given<NoFlags>): Promise<number> {
+export async function verify({ settings }: CommandLine<NoFlags>): Promise<number> {
   return checking(settings, (directory) => verifyIn(directory, settings));
 }
 

@@ -13,7 +13,7 @@ import { movedTo } from '../../events/store/moved.ts';
 import { withVault } from '../../events/vault/vault.ts';
 import { logFile } from '../../projections/tables/files.ts';
 import { showProgress } from '../../server/platform/progress.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { StartError } from '../../server/writer/writer.ts';
 import { messageOf } from '../../storage/errors.ts';
@@ -26,7 +26,7 @@ import { printLine } from '../terminal.ts';
 import { vaultOf } from './vault.ts';
 
 /** `annals log move`: exit 0 moved, 2 could not: the log is where it was. */
-export async function moveLog({ settings, flags }: Given<typeof moveFlags>): Promise<number> {
+export async function moveLog({ settings, flags }: CommandLine<typeof moveFlags>): Promise<number> {
   const isBack = flags.to === 'sqlite';
   const isLost = flags['without-postgres'] === true;
   if (isLost && (!isBack || flags['to-file'] !== undefined))

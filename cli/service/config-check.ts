@@ -5,7 +5,7 @@ import type { Model } from '../../config/model.ts';
 import type { Rules } from '../../config/schema.ts';
 import { type DryStart, dryStart, refusedOf } from '../../projections/start/dry-start.ts';
 import { showProgress } from '../../server/platform/progress.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { siteCalled } from '../../server/settings/sites-file.ts';
@@ -15,7 +15,7 @@ import type { configCheckFlags } from '../flags.ts';
 import { printable, printLine } from '../terminal.ts';
 
 /** `annals config check`: exit 0 valid; otherwise exit 2 and every problem is printed. Checks each of several sites. */
-export async function configCheck({ settings, flags }: Given<typeof configCheckFlags>): Promise<number> {
+export async function configCheck({ settings, flags }: CommandLine<typeof configCheckFlags>): Promise<number> {
   const chosen = sitesFor(settings, flags.site);
   for (const flag of ['strict-schema', 'accept-loss'] as const) {
     if (flags[flag] && flags.against === undefined)

@@ -2,9 +2,9 @@ import { createInterface } from 'node:readline';
 import { createLog, type Log, type LogSink, standardError } from '../../server/platform/logging.ts';
 import { joinVault } from '../../server/running/nodes/vault.ts';
 import { runSeed } from '../../server/running/seed.ts';
-import { type Ready, type Service, startService } from '../../server/running/service.ts';
-import type { Given } from '../../server/settings/command.ts';
-import { type Loaded, loadAgain, loadConfiguration } from '../../server/settings/configuration.ts';
+import { type Service, type ServiceReady, startService } from '../../server/running/service.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
+import { type LoadedConfiguration, loadAgain, loadConfiguration } from '../../server/settings/configuration.ts';
 import { recordedSources } from '../../server/settings/modules.ts';
 import type { Settings } from '../../server/settings/settings.ts';
 import { LossError } from '../../server/writer/writer.ts';
@@ -14,7 +14,7 @@ import { plainLines } from '../plain-lines.ts';
 import { printable } from '../terminal.ts';
 import { inWords } from './reload.ts';
 import { heedHangUp, welcome } from './serve.ts';
-import { type Texts, textsOf, watchSources } from './source-watch.ts';
+import { type FileTexts, textsOf, watchSources } from './source-watch.ts';
 
 /** The parts of `annals dev`. `reload` reloads the configuration of the running service. */
 type DevSession = { settings: Settings; sink: LogSink; log: Log; stopped: Promise<'stopped'>; reload: () => void };
@@ -23,7 +23,7 @@ type DevSession = { settings: Settings; sink: LogSink; log: Log; stopped: Promis
  * `annals dev`: runs the service. When a file of the configuration is saved, reloads it, or restarts the service if
  * needed.
  */
-export async function dev({ settings: given }: Given<NoFlags>): Promise<number> {
+export async function dev({ settings: given }: CommandLine<NoFlags>): Promise<number> {
   const settings: Settings = { ...given, isDev: true };
   const sink = plainLines(standardError());
   const log = createLog(settings.logLevel, sink);
@@ -32,12 +32,12 @@ export async function dev({ settings: given }: Given<NoFlags>): Promise<number> 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop('stopped'));
   const session: DevSession = { settings, sink, log, stopped, reload: () => {} };
   heedHangUp(() => session.reload());
-  let loaded: Loaded | null = await loadConfiguration(settings.config);
+  let loaded: LoadedConfiguration | null = await loadConfiguration(settings.config);
   const { acceptLoss } = settings;
-  const restarted = (ready: Ready) => say([`restarted, listening on ${ready.address}`]);
+  const restarted = (ready: ServiceReady) => say([`restarted, listening on ${ready.address}`]);
   for (let isFirst = true; loaded; isFirst = false) {
-    const own: Loaded = loaded;
-    const tell = (service: Service, ready: Ready) => {
+    const own: LoadedConfiguration = loaded;
+    const tell = (service: Service, ready: ServiceReady) => {
       // Clients of the first one go on with the same address.
       session.settings = { ...settings, acceptLoss, port: Number(new URL(ready.address).port) };
       if (isFirst) process.stdout.write(welcome(own, service.directory, ready));
@@ -55,7 +55,11 @@ export async function dev({ settings: given }: Given<NoFlags>): Promise<number> 
 }
 
 /** As {@link run}; if documents would show less, asks whether they may. */
-async function runAsked(session: DevSession, loaded: Loaded, tell: Parameters<typeof run>[2]): Promise<End> {
+async function runAsked(
+  session: DevSession,
+  loaded: LoadedConfiguration,
+  tell: Parameters<typeof run>[2],
+): Promise<End> {
   try {
     return await run(session, loaded, tell);
   } catch (error) {
@@ -75,7 +79,11 @@ async function runAsked(session: DevSession, loaded: Loaded, tell: Parameters<ty
 type End = 'stopped' | 'restart';
 
 /** Runs a service until a signal comes, or a saved configuration needs another one. */
-async function run(session: DevSession, loaded: Loaded, tell: (service: Service, ready: Ready) => void): Promise<End> {
+async function run(
+  session: DevSession,
+  loaded: LoadedConfiguration,
+  tell: (service: Service, ready: ServiceReady) => void,
+): Promise<End> {
   const { settings, sink, log, stopped } = session;
   const { promise: restart, resolve } = Promise.withResolvers<'restart'>();
   const node = await joinVault({ settings, loaded, log });
@@ -131,7 +139,11 @@ async function run(session: DevSession, loaded: Loaded, tell: (service: Service,
  * Loads the configuration again, once it can be; null when a signal comes. @param isWaiting first waits until a file is
  * saved.
  */
-async function loadSaved({ stopped }: DevSession, before: Loaded, isWaiting: boolean): Promise<Loaded | null> {
+async function loadSaved(
+  { stopped }: DevSession,
+  before: LoadedConfiguration,
+  isWaiting: boolean,
+): Promise<LoadedConfiguration | null> {
   let looked = textsOf(before.sources);
   for (let isFirst = !isWaiting; ; isFirst = false) {
     if (!isFirst && (await Promise.race([saved(before, looked), stopped])) === 'stopped') return null;
@@ -144,7 +156,7 @@ async function loadSaved({ stopped }: DevSession, before: Loaded, isWaiting: boo
   }
 }
 
-async function saved(before: Loaded, looked: Texts): Promise<void> {
+async function saved(before: LoadedConfiguration, looked: FileTexts): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const sources = new Map([...before.sources, ...recordedSources()]);
   const unwatch = watchSources(

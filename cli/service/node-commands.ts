@@ -1,7 +1,7 @@
-import { type Command, command } from '../command.ts';
+import { type CliCommand, command } from '../command.ts';
 
 /** The commands about the nodes of a log in PostgreSQL. */
-export const nodeCommands: Record<string, Command> = {
+export const nodeCommands: Record<string, CliCommand> = {
   nodes: command({
     summary: 'list the nodes of a log in PostgreSQL',
     usage: `annals nodes [--json]

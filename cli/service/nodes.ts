@@ -2,7 +2,7 @@ import { counted } from '../../config/counted.ts';
 import { readAddress } from '../../events/postgres/address.ts';
 import { forgetNode, readLateness, readLogs, readStanding } from '../../events/postgres/nodes.ts';
 import { type NodeRow, obstacleOf, type Standing } from '../../events/postgres/standing.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { codeOf, messageOf } from '../../storage/errors.ts';
 import { type Connection, connect } from '../../storage/postgres/connection.ts';
@@ -22,7 +22,7 @@ type ShownNode = Omit<NodeRow, 'state' | 'seen'> & {
 
 /** `annals nodes`: exit 0 shown, 2 could not run. */
 export async function listNodes(
-  { settings, flags }: Given<{ json: 'boolean' }>,
+  { settings, flags }: CommandLine<{ json: 'boolean' }>,
   environment: NodeJS.ProcessEnv,
 ): Promise<number> {
   const { standing, nodes } = await withLog(settings.log, async (connection, log) => {
@@ -40,7 +40,7 @@ export async function listNodes(
 }
 
 /** `annals nodes forget NODE`: exit 0 done, 1 refused, 2 could not run. */
-export async function forget({ settings, flags, words }: Given<{ force: 'boolean' }>): Promise<number> {
+export async function forget({ settings, flags, words }: CommandLine<{ force: 'boolean' }>): Promise<number> {
   const [node = ''] = words;
   const isForced = flags.force === true;
   const outcome = await withLog(settings.log, (connection, log) => forgetNode(connection, { log, node, isForced }));

@@ -1,6 +1,6 @@
-import type { Reloaded } from '../../server/ports.ts';
+import type { ReloadResult } from '../../server/ports.ts';
 import { reloadPath } from '../../server/running/listener-swap.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { answerOf, callService, reportRefusal } from '../operator-connection.ts';
 import { printable } from '../terminal.ts';
 
@@ -8,17 +8,17 @@ import { printable } from '../terminal.ts';
 const patienceMilliseconds = 180_000;
 
 /** `annals reload`: has the running service read its configuration again. Exit 0 reloaded; 1 refused; 2 no service. */
-export async function reload({ settings, flags }: Given<{ 'accept-loss': 'boolean' }>): Promise<number> {
+export async function reload({ settings, flags }: CommandLine<{ 'accept-loss': 'boolean' }>): Promise<number> {
   const body = flags['accept-loss'] ? { acceptLoss: true } : {};
   const answered = await callService(settings, { path: reloadPath, body, patience: patienceMilliseconds });
   if (answered.status >= 300) return reportRefusal(answered);
-  const { isReloaded, said } = inWords(answerOf<Reloaded>(answered.body, { outcome: 'string', lines: 'object' }));
+  const { isReloaded, said } = inWords(answerOf<ReloadResult>(answered.body, { outcome: 'string', lines: 'object' }));
   process[isReloaded ? 'stdout' : 'stderr'].write(`${said.map(printable).join('\n')}\n`);
   return isReloaded ? 0 : 1;
 }
 
 /** The result for people: a heading, and a line for each point. */
-export function inWords({ outcome, lines }: Reloaded): { isReloaded: boolean; said: [string, ...string[]] } {
+export function inWords({ outcome, lines }: ReloadResult): { isReloaded: boolean; said: [string, ...string[]] } {
   if (outcome === 'changed') return { isReloaded: true, said: ['reloaded', ...lines] };
   if (outcome === 'unchanged')
     return { isReloaded: true, said: ['reloaded: nothing in the configuration has changed'] };

@@ -1,5 +1,5 @@
 import { applyPath } from '../../server/running/nodes/up-to-date.ts';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import type { AppliedSchema } from '../../server/writer/messages.ts';
 import { answerOf, callService, reportRefusal } from '../operator-connection.ts';
 import { printLine } from '../terminal.ts';
@@ -8,7 +8,7 @@ import { printLine } from '../terminal.ts';
 const patienceMilliseconds = 180_000;
 
 /** `annals schema apply`: has a node that waits apply its configuration. Exit 0 applied; 1 refused; 2 no node runs. */
-export async function applySchema({ settings, flags }: Given<{ 'accept-loss': 'boolean' }>): Promise<number> {
+export async function applySchema({ settings, flags }: CommandLine<{ 'accept-loss': 'boolean' }>): Promise<number> {
   const body = flags['accept-loss'] ? { acceptLoss: true } : {};
   const answered = await callService(settings, { path: applyPath, body, patience: patienceMilliseconds });
   if (answered.status >= 300) return reportRefusal(answered);

@@ -8,16 +8,16 @@ import type { Directory } from '../../server/running/directory.ts';
 import { drain } from '../../server/running/draining.ts';
 import { joinVault } from '../../server/running/nodes/vault.ts';
 import { runSeed } from '../../server/running/seed.ts';
-import { type Ready, startService } from '../../server/running/service.ts';
+import { type ServiceReady, startService } from '../../server/running/service.ts';
 import { startSites } from '../../server/running/sites/service.ts';
 import type { Site, Working } from '../../server/running/sites/site.ts';
-import type { Given } from '../../server/settings/command.ts';
-import { type Loaded, loadConfiguration } from '../../server/settings/configuration.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
+import { type LoadedConfiguration, loadConfiguration } from '../../server/settings/configuration.ts';
 import type { Settings, SiteSettings } from '../../server/settings/settings.ts';
 import type { NoFlags } from '../flags.ts';
 
 /** Runs the service until SIGTERM or SIGINT, then finishes the requests in flight and closes everything. */
-export async function serve({ settings }: Given<NoFlags>): Promise<number> {
+export async function serve({ settings }: CommandLine<NoFlags>): Promise<number> {
   const sink = standardError();
   giveBackAtRest(holdBackV8);
   return settings.sites ? serveSites(settings, settings.sites, sink) : serveOne(settings, sink);
@@ -99,9 +99,9 @@ export function heedHangUp(reload: () => void): void {
 
 /** The lines that name the address of a service, and show a first call. */
 export function welcome(
-  { path, model }: Loaded,
+  { path, model }: LoadedConfiguration,
   directory: Directory,
-  { baseUrl, address, size, unsigned, adminUrl, setupUrl, mailUrl }: Ready,
+  { baseUrl, address, size, unsigned, adminUrl, setupUrl, mailUrl }: ServiceReady,
 ): string {
   const { generatedKey } = directory;
   const key = generatedKey ?? '<your API key>';

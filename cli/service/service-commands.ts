@@ -1,7 +1,7 @@
-import { bucket, type Command, command } from '../command.ts';
+import { bucket, type CliCommand, command } from '../command.ts';
 
 /** The commands that run a service and look after it. */
-export const serviceCommands: Record<string, Command> = {
+export const serviceCommands: Record<string, CliCommand> = {
   init: command({
     summary: 'write a configuration to begin with',
     usage: `annals init

@@ -1,13 +1,13 @@
 import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Sources } from '../../server/settings/modules.ts';
+import type { ModuleSources } from '../../server/settings/modules.ts';
 
 /** The modules that were read last. `isWrong`: they do not make a configuration, so another file may be missing. */
-type ReadSources = { sources: Sources; isWrong: boolean };
+type ReadSources = { sources: ModuleSources; isWrong: boolean };
 
 /** The texts of files, by their paths; null for a missing file. */
-export type Texts = ReadonlyMap<string, Buffer | null>;
+export type FileTexts = ReadonlyMap<string, Buffer | null>;
 
 /** An editor writes a file in several steps. */
 const settleMilliseconds = 100;
@@ -20,7 +20,11 @@ const settleMilliseconds = 100;
  * @param looked the texts of the files before the last attempt to read them.
  * @returns ends the watch.
  */
-export function watchSources(seen: () => ReadSources, run: () => Promise<void>, looked: Texts = new Map()): () => void {
+export function watchSources(
+  seen: () => ReadSources,
+  run: () => Promise<void>,
+  looked: FileTexts = new Map(),
+): () => void {
   const watchers = new Map<string, FSWatcher>();
   let told = looked;
   let isRunning = false;
@@ -87,7 +91,7 @@ function isModule(file: string): boolean {
 }
 
 /** The texts that the files of these modules have now. */
-export function textsOf(sources: Sources): Texts {
+export function textsOf(sources: ModuleSources): FileTexts {
   return new Map(filesOf({ sources }).map(([file]) => [file, textIn(file)]));
 }
 

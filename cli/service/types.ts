@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Given } from '../../server/settings/command.ts';
+import type { CommandLine } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { messageOf } from '../../storage/errors.ts';
@@ -8,7 +8,10 @@ import { clientTypes, firstLine } from '../client-types/file.ts';
 import { printLine, refused } from '../terminal.ts';
 
 /** `annals types`: exit 0 written, or with `--check` up to date; 1 with `--check` not up to date; 2 could not run. */
-export async function writeTypes({ settings, flags }: Given<{ out: 'string'; check: 'boolean' }>): Promise<number> {
+export async function writeTypes({
+  settings,
+  flags,
+}: CommandLine<{ out: 'string'; check: 'boolean' }>): Promise<number> {
   if (flags.check && flags.out === undefined) throw new UsageError('--check needs --out FILE, the file to be checked');
   const { path, model } = await loadConfiguration(settings.config);
   const text = clientTypes(model);

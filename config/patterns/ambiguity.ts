@@ -80,7 +80,7 @@ function repeated(places: Places, { element, min, max }: AST.Quantifier): Part {
   if (max === 0) return nothing;
   if (max > maxCopies) {
     const part = partOf(places, element);
-    follow(places, part.last, part.first, 1);
+    follow(places, part.last, part.first);
     return min === 0 ? optional(part) : part;
   }
   let whole = nothing;
@@ -98,7 +98,7 @@ function optional(part: Part): Part {
 }
 
 function joined(places: Places, before: Part, after: Part): Part {
-  follow(places, before.last, after.first, 1);
+  follow(places, before.last, after.first);
   return {
     first: sum([before.first, times(after.first, before.skips)]),
     last: sum([after.last, times(before.last, after.skips)]),
@@ -106,10 +106,10 @@ function joined(places: Places, before: Part, after: Part): Part {
   };
 }
 
-function follow({ follows }: Places, last: Ways, first: Ways, count: number): void {
+function follow({ follows }: Places, last: Ways, first: Ways): void {
   for (const [from, ends] of last) {
     const ways = follows[from] as Ways;
-    for (const [to, begins] of first) ways.set(to, few((ways.get(to) ?? 0) + ends * begins * count));
+    for (const [to, begins] of first) ways.set(to, few((ways.get(to) ?? 0) + ends * begins));
   }
 }
 

@@ -50,13 +50,13 @@ type List = ReadonlyMap<string, FieldHistory>;
 type ListContext = { name: string; position: number; found: NameFindings };
 
 /** The fields of a collection or global: `key` is what its streams follow, `name` what people call it. */
-export type Keyed = { key: string; name: string; fields: readonly FieldSchema[] };
+export type KeyedFields = { key: string; name: string; fields: readonly FieldSchema[] };
 
 /** The fields of collections and globals. */
-export function keyedFields({ collections, globals }: Schema): Keyed[] {
+export function keyedFields({ collections, globals }: Schema): KeyedFields[] {
   return [
-    ...collections.map((one): Keyed => ({ key: categoryOf(one), name: one.slug, fields: one.fields })),
-    ...globals.map(({ slug, fields }): Keyed => ({ key: globalStream(slug), name: globalStream(slug), fields })),
+    ...collections.map((one): KeyedFields => ({ key: categoryOf(one), name: one.slug, fields: one.fields })),
+    ...globals.map(({ slug, fields }): KeyedFields => ({ key: globalStream(slug), name: globalStream(slug), fields })),
   ];
 }
 

@@ -81,13 +81,13 @@ export function eventOf({ header, body }: EventText): RecordedEvent {
 }
 
 /** The parts of a log that the times of its events are read from. */
-type Timed = Pick<LogReader, 'head' | 'headers' | 'positionsOf'>;
+type TimedLog = Pick<LogReader, 'head' | 'headers' | 'positionsOf'>;
 
 /**
  * The position of the last event recorded at or before a time (ISO 8601, UTC, milliseconds); 0 when all are later.
  * Events that a wrong clock recorded count as recorded when it was corrected.
  */
-function positionAt(log: Timed, time: string): number {
+function positionAt(log: TimedLog, time: string): number {
   // Times after a correction of the clock may be earlier than times before it.
   const corrections = log.positionsOf(clockStream, 0, Number.MAX_SAFE_INTEGER);
   let high = log.head().size;
@@ -99,7 +99,7 @@ function positionAt(log: Timed, time: string): number {
   return lastWithin(log, time, { low: 0, high });
 }
 
-function lastWithin(log: Timed, time: string, between: { low: number; high: number }): number {
+function lastWithin(log: TimedLog, time: string, between: { low: number; high: number }): number {
   let { low, high } = between;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
@@ -109,7 +109,7 @@ function lastWithin(log: Timed, time: string, between: { low: number; high: numb
   return low;
 }
 
-function timeAt(log: Timed, position: number): string {
+function timeAt(log: TimedLog, position: number): string {
   const [header] = log.headers(position - 1, position);
   if (header === undefined) throw missingEvent(position);
   return headerOf(header).recordedAt;

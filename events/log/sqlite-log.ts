@@ -22,7 +22,7 @@ export type LogTools = { ids: Ids; now: () => number; seals: Seals };
 export type BatchResult = { outcomes: (Outcome | Error)[]; recorded: RecordedEvent[] };
 
 /** A batch that is decided and written, and not committed yet. Its owner calls one of both functions, once. */
-export type Prepared = BatchResult & { shipment: Shipment; commit: () => void; rollBack: () => void };
+export type PreparedBatch = BatchResult & { shipment: Shipment; commit: () => void; rollBack: () => void };
 
 /** The parts of a log with which batches are written. */
 type LogParts = { tip: Tip; recorder: Recorder; transaction: Transactions };
@@ -74,12 +74,12 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
      * that the others need. The transaction stays open until the batch is settled. Until then the log must not be read,
      * for its connection sees what is not committed.
      */
-    prepare: (commands: readonly Command[]): Prepared => recordBatch(parts, commands, prepareIn),
+    prepare: (commands: readonly Command[]): PreparedBatch => recordBatch(parts, commands, prepareIn),
     ingest: openIngest(db, { ...recorder, tip, ids, transaction }),
     /** How many milliseconds the last commit took: its fsync most of all. */
     commitMilliseconds: transaction.milliseconds,
     changeSchema: (command: Command, held: HeldClaims): void => changeSchema(parts, command, held),
-    prepareSchema: (command: Command, held: HeldClaims): Prepared => prepareSchema(parts, command, held),
+    prepareSchema: (command: Command, held: HeldClaims): PreparedBatch => prepareSchema(parts, command, held),
     keepCheckpoint: settled(keepCheckpoints(db)),
     erasing: { setFiles: settled(erasing.setFiles), finish: settled(erasing.finish) },
     segments: {
@@ -117,7 +117,7 @@ function recordBatch<T>(
   }
 }
 
-function prepareBatch({ tip, transaction }: LogParts, run: (batch: Batch, rows: Rows) => BatchResult): Prepared {
+function prepareBatch({ tip, transaction }: LogParts, run: (batch: Batch, rows: Rows) => BatchResult): PreparedBatch {
   const before = tip.head();
   const rows = newRows();
   const { result, batch, after } = transaction.begin((batch) => run(batch, rows), rows);
@@ -141,7 +141,7 @@ function changeSchema({ recorder, transaction }: LogParts, command: Command, hel
 }
 
 /** Does the first half of {@link changeSchema}, for a log that others append to as well. */
-function prepareSchema(parts: LogParts, command: Command, held: HeldClaims): Prepared {
+function prepareSchema(parts: LogParts, command: Command, held: HeldClaims): PreparedBatch {
   const { tip, recorder } = parts;
   const position = tip.head().size + 1;
   return prepareBatch(parts, (batch, rows) => {

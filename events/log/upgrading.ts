@@ -6,7 +6,7 @@ import {
   earlierFormat,
   putHead,
   turnedBack,
-  type Unsealed,
+  type UnsealedHead,
   wayOut,
 } from '../store/log-file.ts';
 import {
@@ -47,7 +47,7 @@ export function upgradeLog(db: Sqlite, seals: Seals): number | null {
     upgrade.immediate();
     return format;
   }
-  const heads = db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head').all() as Unsealed[];
+  const heads = db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head').all() as UnsealedHead[];
   const newer = db.prepare(`SELECT position FROM events WHERE instr(header, '"v":2,"version":') LIMIT 1`).pluck().get();
   const isNewer = newer === undefined ? null : turnedBack(format, `event ${String(newer)} is of format 3`);
   const refusal = isNewer ?? againstUpgrade(format, heads, seals);

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type Connection, connect, type PostgresAddress, type Statement } from '../../storage/postgres/connection.ts';
+import {
+  type Connection,
+  connect,
+  type PostgresAddress,
+  type PostgresStatement,
+} from '../../storage/postgres/connection.ts';
 import { callMilliseconds, longHoldMilliseconds } from '../../storage/postgres/durations.ts';
 import { isBusy } from '../../storage/postgres/errors.ts';
 import { commitWith } from '../../storage/postgres/session.ts';
@@ -21,7 +26,7 @@ export type Arrival = Awaited<ReturnType<typeof openArrival>>;
  * The transaction of a page is open while the next page is read, which may take longer than a node may hold the log if
  * the machine is busy; no node waits for it.
  */
-const longHold: Statement = { text: `SET idle_in_transaction_session_timeout = ${longHoldMilliseconds}` };
+const longHold: PostgresStatement = { text: `SET idle_in_transaction_session_timeout = ${longHoldMilliseconds}` };
 
 /** The milliseconds to wait for the end of a transaction that waits for a standby. */
 const resuming = 60_000;
@@ -52,8 +57,8 @@ export async function openArrival(options: Options) {
   const log = {
     head,
     tables: () => begun(arriving.tables),
-    change: (...statements: (Statement | null)[]) => change(arriving, statements),
-    rowsOf: <R>(statement: Statement): Promise<R[]> =>
+    change: (...statements: (PostgresStatement | null)[]) => change(arriving, statements),
+    rowsOf: <R>(statement: PostgresStatement): Promise<R[]> =>
       reported(async () => ((await arriving.connection.run(statement))[0]?.rows ?? []) as R[]),
     moveTo({ size, root }: ReplicaEnd): void {
       arriving.found = { ...head(), size, root };
@@ -141,7 +146,10 @@ async function resume(arriving: ArrivalState): Promise<void> {
   }
 }
 
-async function change({ connection, found }: ArrivalState, statements: readonly (Statement | null)[]): Promise<void> {
+async function change(
+  { connection, found }: ArrivalState,
+  statements: readonly (PostgresStatement | null)[],
+): Promise<void> {
   const { log, size, token } = begun(found);
   await reported(async () => {
     const [, lock] = await connection.run(

@@ -1,4 +1,4 @@
-import type { Statement } from '../../storage/postgres/connection.ts';
+import type { PostgresStatement } from '../../storage/postgres/connection.ts';
 import type { ShippedClaim, ShippedIdempotencyRecord } from '../log/shipment.ts';
 import type { LogPage } from '../replica/row-source.ts';
 import type { ReplicaEnd } from '../replica/shared-log.ts';
@@ -11,9 +11,9 @@ type ArrivingLog = {
   head: () => ReplicaEnd & { log: number };
   tables: () => LogTables;
   /** One transaction on a log that nothing else has changed meanwhile. @throws MoveError. */
-  change: (...statements: (Statement | null)[]) => Promise<void>;
+  change: (...statements: (PostgresStatement | null)[]) => Promise<void>;
   /** @throws MoveError. */
-  rowsOf: <R>(statement: Statement) => Promise<R[]>;
+  rowsOf: <R>(statement: PostgresStatement) => Promise<R[]>;
   /** Notes that the log ends there now. */
   moveTo: (end: ReplicaEnd) => void;
 };
@@ -61,7 +61,7 @@ export function rowReaders(arriving: ArrivingLog) {
   return {
     /** The events after a position, as nodes will read them. */
     async events(after: number, limit: number): Promise<{ header: string; body: string | null }[]> {
-      const [query] = missingQueries(head().log, after, limit) as [Statement];
+      const [query] = missingQueries(head().log, after, limit) as [PostgresStatement];
       return rowsOf(query);
     },
     /** The claims. `holder` is the stream in the table that refuses a second holder. */

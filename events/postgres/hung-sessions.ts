@@ -1,4 +1,4 @@
-import { applicationName, type Statement } from '../../storage/postgres/connection.ts';
+import { applicationName, type PostgresStatement } from '../../storage/postgres/connection.ts';
 import { holdMilliseconds, hungLookMilliseconds, longHoldMilliseconds } from '../../storage/postgres/durations.ts';
 
 /**
@@ -7,7 +7,7 @@ import { holdMilliseconds, hungLookMilliseconds, longHoldMilliseconds } from '..
  * session for a working one; TCP notices that a machine or a network is gone, and not that a process stands still. A
  * role may end its own sessions.
  */
-export function endHung(log: number): Statement {
+export function endHung(log: number): PostgresStatement {
   return {
     text: `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
            WHERE backend_xid = (SELECT xmax FROM annals.heads WHERE log = $1) AND usename = current_user AND pid <> pg_backend_pid()
@@ -18,7 +18,7 @@ export function endHung(log: number): Statement {
 }
 
 /** The statement that lets the client of the open transaction be silent for a number of milliseconds. */
-export function holding(milliseconds: number): Statement {
+export function holding(milliseconds: number): PostgresStatement {
   return {
     text: `SELECT set_config('idle_in_transaction_session_timeout', $1, true), set_config('application_name', $2, true)`,
     values: [`${Math.ceil(milliseconds)}ms`, `${applicationName}: holds the log`],

@@ -1,5 +1,5 @@
 import { messageOf } from '../../storage/errors.ts';
-import type { Connection, Result, Statement } from '../../storage/postgres/connection.ts';
+import type { Connection, PostgresStatement, StatementResult } from '../../storage/postgres/connection.ts';
 import { isBusy, isDuplicate } from '../../storage/postgres/errors.ts';
 import { commitWith, limited, UnknownCommitError } from '../../storage/postgres/session.ts';
 import { DivergedError } from '../log/ingesting.ts';
@@ -35,13 +35,13 @@ export type LogContext = {
 /** The largest number of events that a node may lack when it takes the log: all others wait while it takes them in. */
 const mostMissing = 1000;
 
-const clockQuery: Statement = {
+const clockQuery: PostgresStatement = {
   name: 'clock',
   text: 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now',
 };
 
 /** An empty commit: when the standby has it, it has everything before. */
-const touch = (log: number): Statement => ({
+const touch = (log: number): PostgresStatement => ({
   text: 'UPDATE annals.heads SET size = size WHERE log = $1',
   values: [log],
 });
@@ -81,7 +81,7 @@ export async function take(context: LogContext, { from, within, hold }: TakeOpti
 }
 
 /** A transaction that has the lock of the log, with the answers to its first statements. */
-type LockedLog = { connection: Connection; lock: Result | undefined; now: number; rows: Result[] };
+type LockedLog = { connection: Connection; lock: StatementResult | undefined; now: number; rows: StatementResult[] };
 
 /** Waits for the lock; on another connection if one breaks, since nothing was done on it. */
 function lock(
@@ -170,7 +170,7 @@ function orDestroy<T>(connection: Connection, run: () => T): T {
  *
  * @throws UnknownShipmentError unless it is certain that it was not carried out.
  */
-async function commit(connection: Connection, statements: readonly Statement[], until: number): Promise<void> {
+async function commit(connection: Connection, statements: readonly PostgresStatement[], until: number): Promise<void> {
   if (!connection.isOpen() || performance.now() >= until) {
     connection.destroy();
     throw new SharedLogUnavailableError('the log in PostgreSQL is not taken any more: it took too long');

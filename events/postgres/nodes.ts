@@ -1,5 +1,10 @@
 import type { JsonObject } from '../../config/schema.ts';
-import type { Connection, PostgresAddress, Result, Statement } from '../../storage/postgres/connection.ts';
+import type {
+  Connection,
+  PostgresAddress,
+  PostgresStatement,
+  StatementResult,
+} from '../../storage/postgres/connection.ts';
 import { callMilliseconds, reportMilliseconds } from '../../storage/postgres/durations.ts';
 import { openSession } from '../../storage/postgres/session.ts';
 import type { LogTables } from './parts.ts';
@@ -14,7 +19,7 @@ export class NodeNameTakenError extends Error {
 export type Registry = ReturnType<typeof openRegistry>;
 
 /** A node that ends waits for this time, in milliseconds, to be taken off the list; otherwise it stays on it. */
-const leavePatience = 1500;
+const leaveMilliseconds = 1500;
 
 const now = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
@@ -28,7 +33,7 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
   const { log } = tables;
   const session = openSession(address, () => {});
 
-  async function run(statements: readonly Statement[], within = callMilliseconds): Promise<Result[]> {
+  async function run(statements: readonly PostgresStatement[], within = callMilliseconds): Promise<StatementResult[]> {
     return await session.retried(performance.now() + within, (connection) => connection.run(...statements));
   }
 
@@ -59,7 +64,7 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
              AND $4::bigint >= (SELECT coalesce(max(position), 0) FROM annals.erasures WHERE log = $1)`,
       values: [log, node, instance, scrubbed],
     };
-    await run([leaving], leavePatience);
+    await run([leaving], leaveMilliseconds);
   }
 
   /** The standbys of the primary; null if they cannot be known. @throws UnreachableError. */
@@ -75,7 +80,7 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
  * scrubbed unless they are older than at its last report, or may be other files: those of another process of this name,
  * as after the restore of a backup.
  */
-function reportStatement(log: number, own: NodeReport & { node: string; instance: string }): Statement {
+function reportStatement(log: number, own: NodeReport & { node: string; instance: string }): PostgresStatement {
   const { node, instance, version, schema, state, applied, scrubbed } = own;
   return {
     name: 'report',
@@ -91,7 +96,7 @@ function reportStatement(log: number, own: NodeReport & { node: string; instance
   };
 }
 
-function standingQueries(log: number): Statement[] {
+function standingQueries(log: number): PostgresStatement[] {
   return [
     {
       name: 'nodes',
@@ -108,7 +113,7 @@ function standingQueries(log: number): Statement[] {
   ];
 }
 
-function standingOf([nodes, standing]: Result[]): Standing {
+function standingOf([nodes, standing]: StatementResult[]): Standing {
   const row: Omit<Standing, 'nodes'> | undefined = standing?.rows[0];
   if (!row) throw new Error('PostgreSQL has no such log any more');
   return { ...row, nodes: nodes?.rows ?? [] };

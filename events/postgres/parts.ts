@@ -1,4 +1,4 @@
-import type { Connection, Statement } from '../../storage/postgres/connection.ts';
+import type { Connection, PostgresStatement } from '../../storage/postgres/connection.ts';
 import type { ShippedErasure } from '../log/shipment.ts';
 
 /**
@@ -11,7 +11,7 @@ export type LogTables = { log: number; partSize: number | null };
  * A part of a table, which can be made anew by itself. `part`: its number in the order of positions; 0 for a table with
  * one part for each log.
  */
-export type Part = { what: PartedTable; part: number };
+export type TablePart = { what: PartedTable; part: number };
 
 /**
  * The tables whose rows can be erased. `by`: the column by which the rows of a log are divided into parts; `text`: the
@@ -53,12 +53,12 @@ function partOf(position: number, partSize: number): number {
   return Math.floor((position - 1) / partSize);
 }
 
-export function nameOf({ log }: LogTables, { what, part }: Part): string {
+export function nameOf({ log }: LogTables, { what, part }: TablePart): string {
   return partedTables[what].by === null ? `${what}_${log}` : `${what}_${log}_${part}`;
 }
 
 /** The statements that make the parts whose first position is after `from` and not after `to`. */
-export function partStatements(tables: LogTables, from: number, to: number): Statement[] {
+export function partStatements(tables: LogTables, from: number, to: number): PostgresStatement[] {
   const { partSize } = tables;
   if (partSize === null) return [];
   const first = Math.ceil(from / partSize);
@@ -75,7 +75,7 @@ export function partStatements(tables: LogTables, from: number, to: number): Sta
  * The statements that make a table which can become a part. The statistics leave out its text, of which they would keep
  * samples.
  */
-export function tableStatements(name: string, what: PartedTable): Statement[] {
+export function tableStatements(name: string, what: PartedTable): PostgresStatement[] {
   const rights = without[what];
   return [
     { text: `CREATE TABLE annals.${name} (LIKE annals.${what} INCLUDING ALL)` },
@@ -88,7 +88,7 @@ export function tableStatements(name: string, what: PartedTable): Statement[] {
  * The statement that makes a table a part. It waits for no reader, as CREATE TABLE … PARTITION OF would: a dump reads
  * for hours.
  */
-export function attachStatement(tables: LogTables, one: Part): Statement {
+export function attachStatement(tables: LogTables, one: TablePart): PostgresStatement {
   const { log, partSize } = tables;
   const size = partSize ?? 0;
   const bounds =
@@ -100,7 +100,7 @@ export function attachStatement(tables: LogTables, one: Part): Statement {
 }
 
 /** The statements that delete erased rows of before a shipment, and note which parts are to be made anew. */
-export function erasingStatements(tables: LogTables, erasures: readonly ShippedErasure[]): Statement[] {
+export function erasingStatements(tables: LogTables, erasures: readonly ShippedErasure[]): PostgresStatement[] {
   const positions = erasures.flatMap(({ payloads }) => payloads);
   const streams = erasures.flatMap((erasure) => erasure.streams);
   const newest = erasures.at(-1)?.position ?? 0;
@@ -115,7 +115,7 @@ export function erasingStatements(tables: LogTables, erasures: readonly ShippedE
  *
  * @param at the end of the log.
  */
-export function removalOfClaims(tables: LogTables, streams: readonly string[] | null, at: number): Statement[] {
+export function removalOfClaims(tables: LogTables, streams: readonly string[] | null, at: number): PostgresStatement[] {
   const which = streams ? 'stream = ANY($2::text[])' : '$2::text[] IS NULL';
   const gone = (['claim_changes', 'claims'] as const).map((what): Removal => [what, which, streams]);
   return removals(tables, gone, at);
@@ -123,9 +123,9 @@ export function removalOfClaims(tables: LogTables, streams: readonly string[] | 
 
 type Removal = [PartedTable, string, unknown];
 
-function removals(tables: LogTables, gone: readonly Removal[], newest: number): Statement[] {
+function removals(tables: LogTables, gone: readonly Removal[], newest: number): PostgresStatement[] {
   const { log, partSize } = tables;
-  return gone.flatMap(([what, condition, values]): Statement[] => {
+  return gone.flatMap(([what, condition, values]): PostgresStatement[] => {
     const text = `DELETE FROM annals.${what} WHERE log = $1 AND ${condition}`;
     if (partSize === null) return [{ text, values: [log, values] }];
     const { by } = partedTables[what];

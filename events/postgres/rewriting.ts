@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import type { Connection, Statement } from '../../storage/postgres/connection.ts';
+import type { Connection, PostgresStatement } from '../../storage/postgres/connection.ts';
 import { exchangeMilliseconds } from '../../storage/postgres/durations.ts';
 import { commitWith } from '../../storage/postgres/session.ts';
 import {
   attachStatement,
   type LogTables,
   nameOf,
-  type Part,
   type PartedTable,
   partedTables,
+  type TablePart,
   tableStatements,
 } from './parts.ts';
 import { claimHash, lockQuery } from './rows.ts';
 import { personalTables } from './vault/tables.ts';
 
 /** A part that lost rows to erasures. `since`: the position of the newest of them. */
-type Rewrite = Part & { since: number };
+type Rewrite = TablePart & { since: number };
 
 /** A rewrite, on the connection that does it. */
 type RewriteJob = { connection: Connection; tables: LogTables; rewrite: Rewrite };
@@ -126,7 +126,7 @@ function copyStatements(
   tables: LogTables,
   rewrite: Rewrite,
   { next, size }: { next: string; size: number },
-): { copy: Statement; to: number }[] {
+): { copy: PostgresStatement; to: number }[] {
   const { by } = partedTables[rewrite.what];
   const former = nameOf(tables, rewrite);
   // Erasures are copied under the lock: there is one row for each.
@@ -195,7 +195,7 @@ async function lateStatements(
   connection: Connection,
   log: number,
   { what, next, former, copied, size }: PartCopy & { what: PartedTable; former: string },
-): Promise<Statement[]> {
+): Promise<PostgresStatement[]> {
   const { by } = partedTables[what];
   if (by !== null) {
     return [{ text: `INSERT INTO annals.${next} SELECT * FROM annals.${former} WHERE ${by} > $1`, values: [copied] }];

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Result, Statement } from '../../storage/postgres/connection.ts';
+import type { PostgresStatement, StatementResult } from '../../storage/postgres/connection.ts';
 import type { MissingRows, SharedHead, Shipment, ShippedClaim, ShippedIdempotencyRecord } from '../log/shipment.ts';
 import { LogMovedError } from '../replica/shared-log.ts';
 import { erasingStatements, type LogTables, partStatements } from './parts.ts';
@@ -10,7 +10,7 @@ export type LogLocation = 'here' | 'arriving' | 'left';
 type HeadRow = { name: string; size: number; root: Buffer; recorded_at: string; state: LogLocation };
 
 /** The statement that reads the head of a log. */
-export function headQuery(log: number): Statement {
+export function headQuery(log: number): PostgresStatement {
   return {
     name: 'head',
     text: 'SELECT name, size, root, recorded_at, state FROM annals.heads WHERE log = $1',
@@ -19,13 +19,13 @@ export function headQuery(log: number): Statement {
 }
 
 /** The same; it also locks the head until the end of the transaction. */
-export function lockQuery(log: number): Statement {
+export function lockQuery(log: number): PostgresStatement {
   const { text, values } = headQuery(log) as { text: string; values: unknown[] };
   return { name: 'lock', text: `${text} FOR UPDATE`, values };
 }
 
 /** @throws LogMovedError if nodes may not work on the log; Error if there is no such log any more. */
-export function headOf(result: Result | undefined): SharedHead {
+export function headOf(result: StatementResult | undefined): SharedHead {
   const row: HeadRow | undefined = result?.rows[0];
   if (!row) throw new Error('PostgreSQL has no such log any more');
   requireHere(row.state);
@@ -45,7 +45,7 @@ export function requireHere(state: LogLocation): void {
 /**
  * The statements that read the rows after a position, for {@link missingOf}. They have to run after the head was read.
  */
-export function missingQueries(log: number, after: number, limit: number): Statement[] {
+export function missingQueries(log: number, after: number, limit: number): PostgresStatement[] {
   const values = [log, after, after + limit];
   return [
     {
@@ -84,14 +84,14 @@ export function missingQueries(log: number, after: number, limit: number): State
  *
  * @param from the end of the replica: the position that was asked for, or a later one.
  */
-export function missingOf(head: SharedHead, from: number, results: readonly Result[]): MissingRows {
+export function missingOf(head: SharedHead, from: number, results: readonly StatementResult[]): MissingRows {
   const [events, claims, idempotencyRecords, erasures] = results;
   const found: MissingRows['events'] = (events?.rows ?? []).filter(
     ({ position }) => position > from && position <= head.size,
   );
   const last = found.at(-1)?.position ?? from;
   const isWhole = last === head.size;
-  const upTo = <R>(result: Result | undefined, end: number): R[] =>
+  const upTo = <R>(result: StatementResult | undefined, end: number): R[] =>
     (result?.rows ?? []).flatMap(({ since, ...row }) => (since > from && since <= end ? [row] : []));
   return {
     from,
@@ -112,7 +112,7 @@ export function missingOf(head: SharedHead, from: number, results: readonly Resu
 export function shipStatements(
   tables: LogTables,
   shipment: Omit<Shipment, 'events'> & Pick<MissingRows, 'events'>,
-): Statement[] {
+): PostgresStatement[] {
   const { log } = tables;
   const { head, events, erasures } = shipment;
   const erased = new Set(erasures.flatMap(({ payloads }) => payloads));
@@ -143,7 +143,7 @@ function insertion(
   table: string,
   log: number,
   { columns, rows, otherwise = '' }: { columns: readonly string[]; rows: readonly unknown[][]; otherwise?: string },
-): Statement | null {
+): PostgresStatement | null {
   if (rows.length === 0) return null;
   const names = columns.map((column) => column.split(' ')[0]);
   const arrays = columns.map((column, at) => `$${at + 2}::${column.split(' ')[1]}[]`);
@@ -156,7 +156,7 @@ function insertion(
 }
 
 /** The statements that delete erased rows of before the shipment; erased rows of the shipment are not inserted. */
-function erasing(tables: LogTables, { erasures }: Pick<Shipment, 'erasures'>): (Statement | null)[] {
+function erasing(tables: LogTables, { erasures }: Pick<Shipment, 'erasures'>): (PostgresStatement | null)[] {
   const { log } = tables;
   const idempotencyOf = erasures.flatMap((erasure) => erasure.idempotencyOf);
   return [
@@ -204,7 +204,7 @@ export function idempotencyStatement(
   log: number,
   idempotencyRecords: readonly ShippedIdempotencyRecord[],
   from: number,
-): Statement | null {
+): PostgresStatement | null {
   return insertion('attempts', log, {
     columns: idempotencyColumns,
     rows: idempotencyRecords.map((one) => [
@@ -244,7 +244,7 @@ export function claimStatements(
   log: number,
   changes: readonly ShippedClaim[],
   { from, at = 0 }: { from: number; at?: number },
-): (Statement | null)[] {
+): (PostgresStatement | null)[] {
   if (changes.length === 0) return [];
   const byValue = Map.groupBy(changes, ({ scope, value }) => claimHash(scope, value));
   const given = [...byValue].flatMap(([claim, [first]]) => (first?.isTaken === false ? [claim] : []));

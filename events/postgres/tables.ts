@@ -6,7 +6,7 @@ import { isAlreadyThere, UnfitServerError } from '../../storage/postgres/errors.
  * A statement of a step. `onPostgres` is added to `table` in PostgreSQL itself, and not in a database that resembles
  * it.
  */
-export type Step = string | { table?: string; onPostgres: string };
+export type TableStep = string | { table?: string; onPostgres: string };
 
 /**
  * The steps from one version of the tables to the next, beginning with an empty database. They use only SQL that
@@ -21,7 +21,7 @@ export type Step = string | { table?: string; onPostgres: string };
  * The `state` of a head is "here"; "arriving" while the log is moved into PostgreSQL, and "left" after the log was
  * moved out. `token` is random text that is new with each move: a replica, and the log that is moved, remember it.
  */
-export const steps: readonly (readonly Step[])[] = [
+export const steps: readonly (readonly TableStep[])[] = [
   [
     `CREATE TABLE annals.heads (
        log int PRIMARY KEY,
@@ -148,7 +148,7 @@ const forbidden = { events: ['UPDATE', 'DELETE', 'TRUNCATE'], payloads: ['UPDATE
 /** The tables of a schema of SQL: its name, the steps to the tables, and the rights on them that no role may have. */
 type TableSet = {
   schema: string;
-  steps: readonly (readonly Step[])[];
+  steps: readonly (readonly TableStep[])[];
   forbidden: { [table: string]: readonly string[] };
 };
 
@@ -172,7 +172,7 @@ const tries = 20;
  */
 export async function prepareTables(
   connection: Connection,
-  wanted: readonly (readonly Step[])[] = steps,
+  wanted: readonly (readonly TableStep[])[] = steps,
 ): Promise<void> {
   await prepareTableSet(connection, { schema: 'annals', steps: wanted, forbidden });
 }
@@ -191,7 +191,7 @@ export async function prepareTableSet(connection: Connection, set: TableSet): Pr
 }
 
 /** @throws UnfitServerError if the tables are newer than the wanted ones. */
-function isCurrent(version: number, wanted: readonly (readonly Step[])[]): boolean {
+function isCurrent(version: number, wanted: readonly (readonly TableStep[])[]): boolean {
   if (version <= wanted.length) return version === wanted.length;
   throw new UnfitServerError(
     `the tables of the log in PostgreSQL have version ${version}; this version of Annals knows versions up to ${wanted.length}`,
@@ -222,7 +222,7 @@ async function upgrade(connection: Connection, { schema, steps: wanted, forbidde
   });
 }
 
-function textOf(step: Step, isPostgres: boolean): string {
+function textOf(step: TableStep, isPostgres: boolean): string {
   if (typeof step === 'string') return step;
   const { table = '', onPostgres } = step;
   return isPostgres ? `${table} ${onPostgres}` : table;

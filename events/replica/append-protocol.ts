@@ -1,5 +1,5 @@
 import type { Shipment } from '../log/shipment.ts';
-import type { BatchResult, Prepared } from '../log/sqlite-log.ts';
+import type { BatchResult, PreparedBatch } from '../log/sqlite-log.ts';
 import type { OutdatedError } from './outdated.ts';
 import type { TakenLog } from './shared-log.ts';
 
@@ -22,9 +22,9 @@ type States = {
    */
   level: { taken: TakenLog; outdated: OutdatedError | null };
   /** The events are in a transaction of the replica that is open, and not in the log. */
-  prepared: { taken: TakenLog; prepared: Prepared };
+  prepared: { taken: TakenLog; prepared: PreparedBatch };
   /** The events are durable in the log, and in a transaction of the replica that is open. */
-  shipped: { prepared: Prepared };
+  shipped: { prepared: PreparedBatch };
   /** The events are in the log and the replica, and not in the read tables. */
   committed: { result: BatchResult };
   /** The result is in the log, where all can see it; a failover may lose it still. */

@@ -1,7 +1,7 @@
 import { messageOf } from '../../storage/errors.ts';
 import { DivergedError } from '../log/ingesting.ts';
 import type { Shipment } from '../log/shipment.ts';
-import type { BatchResult, Prepared } from '../log/sqlite-log.ts';
+import type { BatchResult, PreparedBatch } from '../log/sqlite-log.ts';
 import { advance, isState, type Position, type State, type Steps, usesReplica } from './append-protocol.ts';
 import { ingest, ingestUntilOutdated, type ReplicaParts } from './catch-up.ts';
 import type { OutdatedError } from './outdated.ts';
@@ -39,9 +39,9 @@ export type WriterContext = ReplicaParts & {
  * @param until the time by `performance.now()` at which it is refused.
  * @param hold the milliseconds that `prepare` may take; undefined for the usual ones.
  */
-export type Append = {
+export type AppendRun = {
   writer: WriterContext;
-  prepare: (() => Prepared) | null;
+  prepare: (() => PreparedBatch) | null;
   until: number;
   hold: number | undefined;
 };
@@ -51,7 +51,7 @@ export type Append = {
  *
  * @throws what `SharedWriter.append` says.
  */
-export async function runAppend(append: Append): Promise<BatchResult> {
+export async function runAppend(append: AppendRun): Promise<BatchResult> {
   const { replicaWrites } = append.writer;
   let at: Position = { state: 'free', known: {} };
   while (isState(at)) {
@@ -65,14 +65,14 @@ export async function runAppend(append: Append): Promise<BatchResult> {
 }
 
 /** Goes on until the log is not taken any more. */
-async function whileTaken(append: Append, from: Position): Promise<Position> {
+async function whileTaken(append: AppendRun, from: Position): Promise<Position> {
   let at = from;
   while (isState(at) && usesReplica(at)) at = await advance(steps, append, at);
   return at;
 }
 
 /** The step of each state. */
-export const steps: Steps<Append> = {
+export const steps: Steps<AppendRun> = {
   free: async (append) => ({ event: 'takes', known: { taken: await take(append) } }),
 
   doubted: async (append, { doubt }) => ({ event: 'takes', known: { taken: await take(append), doubt } }),
@@ -144,7 +144,7 @@ export const steps: Steps<Append> = {
   },
 };
 
-async function take({ writer, until, hold }: Append): Promise<TakenLog> {
+async function take({ writer, until, hold }: AppendRun): Promise<TakenLog> {
   const { shared, replica, clock } = writer;
   for (;;) {
     try {

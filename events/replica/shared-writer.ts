@@ -1,10 +1,11 @@
 import type { Command } from '../facts/log.ts';
-import type { BatchResult, Prepared } from '../log/sqlite-log.ts';
+import type { BatchResult, PreparedBatch } from '../log/sqlite-log.ts';
 import { runAppend, type WriterContext } from './append-steps.ts';
-import { ingest, type ReplicaParts } from './catch-up.ts';
+import type { ReplicaParts } from './catch-up.ts';
+import { takeInIfGrown, takeInPage } from './following.ts';
 import { openQueue } from './queue.ts';
 import type { SharedClock } from './shared-clock.ts';
-import { refuseLoss, type SharedLog } from './shared-log.ts';
+import type { SharedLog } from './shared-log.ts';
 import { openPages } from './shared-pages.ts';
 
 /** @param patience the milliseconds after which an append is refused. */
@@ -40,7 +41,7 @@ export function openSharedWriter({ shared, patience, refuses = () => null, ...pa
     return appendWith(() => replica.prepare(commands), within);
   }
 
-  function appendWith(prepare: () => Prepared, within: number, hold?: number): Promise<BatchResult> {
+  function appendWith(prepare: () => PreparedBatch, within: number, hold?: number): Promise<BatchResult> {
     // The time in the queue counts: a client waits no longer when there are many.
     const until = performance.now() + within;
     return appends.run(() => runAppend({ writer, prepare, until, hold }));
@@ -56,20 +57,9 @@ export function openSharedWriter({ shared, patience, refuses = () => null, ...pa
   }
 
   async function follow(isExpected = true): Promise<number> {
-    const reached = replica.head();
-    // Most looks find nothing then, and a page is four more questions.
-    if (!isExpected) {
-      const end = await shared.head();
-      refuseLoss(end, reached);
-      if (end.size === reached.size) {
-        isLevel = true;
-        return 0;
-      }
-    }
-    const missing = await writer.pages.next(replica.head());
-    if (missing.events.length > 0) await replicaWrites.run(async () => ingest(writer, missing));
-    isLevel = missing.head !== null;
-    return missing.events.length;
+    const look = await (isExpected ? takeInPage(writer) : takeInIfGrown(writer));
+    isLevel = look.isLevel;
+    return look.count;
   }
 
   return {

@@ -30,18 +30,18 @@ export type SegmentIndex = { first: number; last: number; frames: readonly Frame
 export const headBytes = fixedBytes;
 
 /** The bytes of a payload; null for an erased one. */
-export type Body = Buffer | null;
+export type PayloadBytes = Buffer | null;
 
 /** Makes a segment, payload by payload. */
 export function buildSegment(first: number) {
   const entries: Omit<Frame, 'first' | 'offset'>[] = [];
   const frames: Buffer[] = [];
-  let bodies: Body[] = [];
+  let bodies: PayloadBytes[] = [];
   let held = 0;
   let raw = 0;
 
   /** @returns the bytes of all payloads so far, before compression. */
-  function add(body: Body): number {
+  function add(body: PayloadBytes): number {
     bodies.push(body);
     held += 4 + (body?.length ?? 0);
     raw += body?.length ?? 0;
@@ -86,7 +86,7 @@ export function withoutPayloads(bytes: Buffer, positions: ReadonlySet<number>): 
   return { bytes: assemble(index.first, entries, frames).bytes, raw };
 }
 
-function compress(bodies: readonly Body[]): Buffer {
+function compress(bodies: readonly PayloadBytes[]): Buffer {
   const lengths = Buffer.alloc(4 * bodies.length);
   for (const [at, body] of bodies.entries()) lengths.writeUInt32LE(body?.length ?? 0, 4 * at);
   return zstdCompressSync(Buffer.concat([lengths, ...bodies.filter((body) => body !== null)]));
@@ -136,7 +136,7 @@ export function readIndex(bytes: Buffer): SegmentIndex {
 }
 
 /** The payloads of a frame. @param compressed its bytes. */
-export function bodiesIn(frame: Frame, compressed: Buffer): Body[] {
+export function bodiesIn(frame: Frame, compressed: Buffer): PayloadBytes[] {
   const open = openFrame(frame, compressed);
   return Array.from({ length: frame.count }, (_, at) => bodyAt(open, at));
 }
@@ -173,7 +173,7 @@ function decompressed(compressed: Buffer, size: number): Buffer | null {
 }
 
 /** The payload of a frame at an index from 0. */
-export function bodyAt({ raw, ends }: OpenFrame, at: number): Body {
+export function bodyAt({ raw, ends }: OpenFrame, at: number): PayloadBytes {
   const start = at === 0 ? 4 * ends.length : (ends[at - 1] as number);
   const end = ends[at] as number;
   return end === start ? null : raw.subarray(start, end);

@@ -33,27 +33,29 @@ export type StreamLookup = Pick<LogReader, 'hasUnder'>;
  * @param epochs in the order of their positions.
  */
 export function settle(epochs: readonly Epoch[], schema: Schema, log: StreamLookup): SettledSchema {
-  const lines = historiesOf(epochs);
-  const followed = schema.collections.map((declared) => ({ declared, ...follow(lines, declared, log) }));
-  const now = new Map(followed.map(({ declared, line }) => [line, declared.slug]));
+  const histories = historiesOf(epochs);
+  const followed = schema.collections.map((declared) => ({ declared, ...follow(histories, declared, log) }));
+  const now = new Map(followed.map(({ declared, history }) => [history, declared.slug]));
   const problems: string[] = [];
   const refusals: string[] = [];
-  for (const { declared, line, problem } of followed) {
+  for (const { declared, history, problem } of followed) {
     const { slug } = declared;
     if (problem !== null) problems.push(`${slug}.renamedFrom: ${problem}`);
-    const other = lines.find((one) => one !== line && isRecordedUnder(one, slug));
+    const other = histories.find((one) => one !== history && isRecordedUnder(one, slug));
     if (other) refusals.push(whyTaken(slug, other, now.get(other)));
   }
   if (refusals.length === 0) refusals.push(...sameNames(followed));
-  const collections = followed.map(({ declared, line }) => recordedAs(declared, line?.category));
+  const collections = followed.map(({ declared, history }) => recordedAs(declared, history?.category));
   return { schema: { ...schema, collections }, problems, refusals };
 }
 
 /** The problems of collections whose recorded names differ only in case. */
-function sameNames(followed: readonly { declared: CollectionSchema; line: CollectionHistory | undefined }[]): string[] {
+function sameNames(
+  followed: readonly { declared: CollectionSchema; history: CollectionHistory | undefined }[],
+): string[] {
   const seen = new Map<string, string>();
-  return followed.flatMap(({ declared: { slug }, line }) => {
-    const name = (line?.category ?? slug).toLowerCase();
+  return followed.flatMap(({ declared: { slug }, history }) => {
+    const name = (history?.category ?? slug).toLowerCase();
     const other = seen.get(name);
     seen.set(name, slug);
     if (other === undefined) return [];
@@ -133,50 +135,50 @@ export function formerSlugs(epochs: readonly Epoch[], { collections }: Schema): 
 
 /** The collections of a log; the last declared ones come last. */
 function historiesOf(epochs: readonly Epoch[]): CollectionHistory[] {
-  const lines = new Map<Category, CollectionHistory>();
+  const histories = new Map<Category, CollectionHistory>();
   for (const { schema } of epochs) {
     for (const one of schema.collections) {
       const category = categoryOf(one);
       const { slug, renamedFrom } = one;
-      const before = lines.get(category);
+      const before = histories.get(category);
       const former = new Set(before?.former);
       if (before) former.add(before.slug);
       former.delete(slug);
-      lines.delete(category);
-      lines.set(category, { category, slug, renamedFrom, former });
+      histories.delete(category);
+      histories.set(category, { category, slug, renamedFrom, former });
     }
   }
-  return [...lines.values()];
+  return [...histories.values()];
 }
 
-type FollowedCollection = { line: CollectionHistory | undefined; problem: string | null };
+type FollowedCollection = { history: CollectionHistory | undefined; problem: string | null };
 
 /**
  * The collection that a declared one continues: the collection of `renamedFrom`, even if that has been gone for a
  * while, unless the declared one already has documents.
  */
 function follow(
-  lines: readonly CollectionHistory[],
+  histories: readonly CollectionHistory[],
   { slug, renamedFrom }: CollectionSchema,
   log: StreamLookup,
 ): FollowedCollection {
-  const own = lines.findLast((line) => line.slug === slug);
-  if (renamedFrom === undefined) return { line: own, problem: null };
-  const source = lines.findLast((line) => line.slug === renamedFrom);
-  if (source && !(own && hasEvents(log, own))) return { line: source, problem: null };
+  const own = histories.findLast((history) => history.slug === slug);
+  if (renamedFrom === undefined) return { history: own, problem: null };
+  const source = histories.findLast((history) => history.slug === renamedFrom);
+  if (source && !(own && hasEvents(log, own))) return { history: source, problem: null };
   if (source)
-    return { line: own, problem: `${slug} has documents of its own, and takes none of ${renamedFrom}; ${leaveOut}` };
+    return { history: own, problem: `${slug} has documents of its own, and takes none of ${renamedFrom}; ${leaveOut}` };
   // An earlier schema has used this rename, or a finding was made about it then.
-  if (own?.former.has(renamedFrom) || own?.renamedFrom === renamedFrom) return { line: own, problem: null };
-  return { line: own, problem: whyNone(lines, renamedFrom) };
+  if (own?.former.has(renamedFrom) || own?.renamedFrom === renamedFrom) return { history: own, problem: null };
+  return { history: own, problem: whyNone(histories, renamedFrom) };
 }
 
 const leaveOut = 'leave renamedFrom out';
 
-function whyNone(lines: readonly CollectionHistory[], renamedFrom: string): string {
-  const heir = lines.find(({ former }) => former.has(renamedFrom));
+function whyNone(histories: readonly CollectionHistory[], renamedFrom: string): string {
+  const heir = histories.find(({ former }) => former.has(renamedFrom));
   if (heir) return `the documents of ${show(renamedFrom)} are those of ${heir.slug} since it was renamed; ${leaveOut}`;
-  const known = lines.map(({ slug }) => slug);
+  const known = histories.map(({ slug }) => slug);
   return `the log never had a collection ${show(renamedFrom)}, so there are no documents to take${didYouMean(renamedFrom, known)}`;
 }
 

@@ -30,10 +30,10 @@ export function createLog(db: Sqlite, logId: string, key: string): void {
 }
 
 /** A head without its seal. */
-export type Unsealed = Omit<Head, 'mac'>;
+export type UnsealedHead = Omit<Head, 'mac'>;
 
 /** Writes the head of a log. */
-export function putHead(db: Sqlite, { log, size, root, recordedAt }: Unsealed, mac: Buffer): void {
+export function putHead(db: Sqlite, { log, size, root, recordedAt }: UnsealedHead, mac: Buffer): void {
   db.prepare('INSERT INTO head VALUES (?, ?, ?, ?, ?)').run(log, size, root, recordedAt, mac);
 }
 
@@ -77,7 +77,7 @@ export function sealFinding(format: number, head: Head, { key, sealed, known }: 
 /** Why a vault does not accept a log of an earlier format, which has no seal; null if it accepts the log. */
 export function againstUpgrade(
   format: number,
-  heads: readonly Unsealed[],
+  heads: readonly UnsealedHead[],
   { sealed, known }: Pick<Seals, 'sealed' | 'known'>,
 ): string | null {
   if (sealed.length > 0) return turnedBack(format, 'vault.db has sealed a log of format 3');

@@ -93,7 +93,7 @@ function wrongForm({ position, v, batch }: Header, before: number, newest: numbe
   return batch === undefined || isUuid7(batch) ? null : `${at}: its batch is no UUID v7`;
 }
 
-type Expected = {
+type ExpectedEvent = {
   position: number;
   logId: string;
   last: string;
@@ -106,7 +106,7 @@ type Expected = {
 function checkEvent(
   db: Sqlite,
   row: CheckedRow,
-  { position, logId, last, isErased, isLeftOut, isErasedNow }: Expected,
+  { position, logId, last, isErased, isLeftOut, isErasedNow }: ExpectedEvent,
 ): Finding | Header {
   const at = `event ${position}`;
   if (row.position !== position) return missing({ position, next: row.position });

@@ -1,5 +1,5 @@
 import { type GroupRequest, type Groups, groupsOf } from '../query/groups.ts';
-import { compileAll, type JoinField, readsDocuments, type Sources, sourcesIn } from '../query/joins.ts';
+import { compileAll, type JoinField, type JoinSources, readsDocuments, sourcesIn } from '../query/joins.ts';
 import {
   countIn,
   docOf,
@@ -59,7 +59,7 @@ export function openPast(path: string, limits?: SnapshotLimits, budget?: Snapsho
     count: (position: number, tables: Tables, where: Where | null): Promise<number> =>
       countOf({ snapshots, position }, tables, where),
     /** A `join`, as {@link openJoin} gives today's, but with all documents that pointed at these. */
-    sources: (position: number, join: JoinField, request: SourcesRequest): Promise<Sources> =>
+    sources: (position: number, join: JoinField, request: SourcesRequest): Promise<JoinSources> =>
       sourcesOf({ snapshots, position }, join, request),
     /** Groups of the documents that were there and met a condition. */
     groups: (position: number, tables: Tables, request: GroupRequest): Promise<Groups> =>
@@ -124,7 +124,7 @@ function countOf(moment: Moment, tables: Tables, where: Where | null): Promise<n
   });
 }
 
-function sourcesOf(moment: Moment, join: JoinField, { ids, where }: SourcesRequest): Promise<Sources> {
+function sourcesOf(moment: Moment, join: JoinField, { ids, where }: SourcesRequest): Promise<JoinSources> {
   const { tables } = join;
   const read = [...(readsDocuments(join, where) ? [tables] : []), ...relatedIn(where)];
   return onTables(moment, read, ({ prepare, tablesFor }) => {

@@ -10,8 +10,8 @@ import {
   compileWhere,
   type Leaf,
   nextAlias,
-  type Spot,
-  type Step,
+  type PathStep,
+  type QueryLocation,
   spotIn,
   type Where,
 } from './where.ts';
@@ -21,13 +21,13 @@ const lengths = { year: 4, month: 7, day: 10 } as const;
 export type TimePart = keyof typeof lengths;
 
 /** A path by whose values documents are grouped; of a time, `part` alone may count. */
-export type GroupKey = { steps: readonly Step[]; leaf: Leaf; part: TimePart | null };
+export type GroupKey = { steps: readonly PathStep[]; leaf: Leaf; part: TimePart | null };
 
 export const measureKinds = ['sum', 'min', 'max', 'avg'] as const;
 export type MeasureKind = (typeof measureKinds)[number];
 
 /** A figure of each group. */
-export type Measure = { kind: MeasureKind; steps: readonly Step[]; leaf: Leaf };
+export type Measure = { kind: MeasureKind; steps: readonly PathStep[]; leaf: Leaf };
 
 /** A term of the order of groups: a key or a measure, by its index, or the number of documents. */
 export type GroupOrder =
@@ -54,10 +54,10 @@ type Group = { keys: Bound[]; count: number; measures: (number | string | null)[
 /** The first groups, and the number of all groups. */
 export type Groups = { groups: Group[]; total: number };
 
-/** In milliseconds, in which the thread answers nothing else. */
-const usualPatience = 5000;
-/** In milliseconds: many documents may take longer than a few. */
-const patienceOfDocument = 1;
+/** The thread answers nothing else in this time. */
+const groupingMilliseconds = 5000;
+/** Many documents may take longer than a few. */
+const documentMilliseconds = 1;
 const rowsPerLook = 64;
 
 /** Thrown if the lists of documents have too many combinations of items to be grouped in time. */
@@ -80,7 +80,7 @@ export function registerGroups(db: Sqlite): void {
   let rows = 0;
   let last: unknown = null;
   db.function('in_time', { varargs: true }, (document) => {
-    if (document !== last) deadline += patienceOfDocument;
+    if (document !== last) deadline += documentMilliseconds;
     last = document;
     rows += 1;
     if (rows % rowsPerLook > 0) return 1;
@@ -134,7 +134,7 @@ export function groupsOf(tables: Tables, request: GroupRequest, prepare: Prepare
     ...(ids ? [JSON.stringify(ids)] : []),
     limit,
   ];
-  const texts = inTime(request.patience ?? usualPatience, () => select.all(...values));
+  const texts = inTime(request.patience ?? groupingMilliseconds, () => select.all(...values));
   const found = texts.map((row) => JSON.parse(row) as Bound[]);
   return {
     groups: found.map((row) => ({
@@ -164,12 +164,12 @@ function orderOf(order: readonly GroupOrder[], keys: readonly GroupKey[]): strin
 /** The FROM clause of a query: the tables that paths lead through, each joined once. */
 type From = {
   tables: Tables;
-  row: Spot;
+  row: QueryLocation;
   joins: { text: string; values: Bound[] }[];
   /** The aliases of the items of lists. */
   items: string[];
   /** The spots by their steps: paths through one list speak of the same item. */
-  spots: Map<string, Spot>;
+  spots: Map<string, QueryLocation>;
   /** The expressions of the items of lists of texts, by the list. */
   lists: Map<string, string>;
 };
@@ -205,7 +205,7 @@ function boundOf({ items, joins }: From, figures: number): string {
   return isBounded ? '' : ` AND in_time(${['d', ...items].map((alias) => `${alias}.key`).join(', ')})`;
 }
 
-function spotAt(from: From, steps: readonly Step[]): Spot {
+function spotAt(from: From, steps: readonly PathStep[]): QueryLocation {
   const step = steps.at(-1);
   if (!step) return from.row;
   const key = JSON.stringify(
@@ -218,7 +218,7 @@ function spotAt(from: From, steps: readonly Step[]): Spot {
   return made;
 }
 
-function enter(from: From, step: Step, at: Spot): Spot {
+function enter(from: From, step: PathStep, at: QueryLocation): QueryLocation {
   const { row, joins } = from;
   if (step.kind === 'member') return at;
   if (step.kind === 'items') return itemsAt(from, at, step.blockTypes);
@@ -233,7 +233,7 @@ function enter(from: From, step: Step, at: Spot): Spot {
   return related;
 }
 
-function itemsAt({ row, joins, items }: From, at: Spot, blockTypes: readonly string[] | null): Spot {
+function itemsAt({ row, joins, items }: From, at: QueryLocation, blockTypes: readonly string[] | null): QueryLocation {
   const alias = nextAlias(row);
   const type = blockTypes ? ` AND ${alias}.value ->> '$.blockType' IN (${blockTypes.map(() => '?').join(', ')})` : '';
   const condition = `CASE ${alias}.type WHEN 'object' THEN 1${type} END`;
@@ -243,7 +243,7 @@ function itemsAt({ row, joins, items }: From, at: Spot, blockTypes: readonly str
 }
 
 /** The items of a list of texts: one join, also if one path ends at a list of ids and another leads through it. */
-function textsAt({ row, joins, items, lists }: From, at: Spot): string {
+function textsAt({ row, joins, items, lists }: From, at: QueryLocation): string {
   const list = `${at.expression} ${at.path.join('.')}`;
   const known = lists.get(list);
   if (known) return known;

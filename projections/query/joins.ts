@@ -14,13 +14,13 @@ export type JoinField = { tables: Tables; field: string; sort: readonly SortKey[
 export type JoinRequest = { ids: readonly string[]; where: Where | null; limit: number | null };
 
 /** By the id of a document, the ids of the documents that point at it. A document that nothing points at is missing. */
-export type Sources = Map<string, string[]>;
+export type JoinSources = Map<string, string[]>;
 
 /** The order of joins by default: the order of creation. */
 export const oldestFirst: readonly SortKey[] = [{ steps: [], leaf: { name: 'id', kind: 'text' }, isDescending: false }];
 
 /** Prepares a join over today's tables. One query, however many documents are requested. */
-export function openJoin(db: Sqlite, join: JoinField): (request: JoinRequest) => Sources {
+export function openJoin(db: Sqlite, join: JoinField): (request: JoinRequest) => JoinSources {
   const prepare = preparer(db, (statement) => statement.raw());
   return ({ ids, where, limit }) => {
     const { text, values } =
@@ -97,8 +97,8 @@ export function readsDocuments(join: JoinField, where: Where | null): boolean {
 }
 
 /** Puts the rows of a join together, in their order. */
-export function sourcesIn(rows: readonly (readonly [target: string, source: string])[]): Sources {
-  const result: Sources = new Map();
+export function sourcesIn(rows: readonly (readonly [target: string, source: string])[]): JoinSources {
+  const result: JoinSources = new Map();
   for (const [target, source] of rows) {
     const sources = result.get(target);
     if (sources) sources.push(source);

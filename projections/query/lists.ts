@@ -6,7 +6,7 @@ import { interruptibleScan } from '../tables/interruption.ts';
 import { jsonPath, type Tables } from '../tables/tables.ts';
 import { inTexts } from '../tables/value-locations.ts';
 import { type Keyset, rangesAfter } from './keyset.ts';
-import { compileSort, type Order, type SortTerm } from './sort.ts';
+import { compileSort, type SortOrder, type SortTerm } from './sort.ts';
 import { type Bound, compileWhere, type SortKey, type Sql, type Where } from './where.ts';
 
 /** The members of documents that are read; null for whole documents. */
@@ -97,7 +97,7 @@ function boundOf(end: number, { few, many }: typeof measured): number {
 }
 
 /** How a page is found: by a condition, in an order that an index may give. */
-type Plan = { filter: Sql; order: Order; isIndexed: boolean; only: Members };
+type Plan = { filter: Sql; order: SortOrder; isIndexed: boolean; only: Members };
 
 function textsOf(
   tables: Tables,

@@ -1,6 +1,6 @@
 import type { Tables } from '../tables/tables.ts';
 import { valueAt } from '../tables/value-locations.ts';
-import { advance, compile, nextAlias, type SortKey, type Spot, type Sql, spotIn } from './where.ts';
+import { advance, compile, nextAlias, type QueryLocation, type SortKey, type Sql, spotIn } from './where.ts';
 
 /** One value that rows are ordered by. Only the last, the id, is never null. */
 export type SortTerm = { value: Sql; isDescending: boolean };
@@ -9,13 +9,13 @@ export type SortTerm = { value: Sql; isDescending: boolean };
  * An `ORDER BY`. `index` is the path whose index has this order; `unindexed` is the same order in a form that no index
  * serves.
  */
-export type Order = Sql & { unindexed: string; index: string | null; terms: readonly SortTerm[] };
+export type SortOrder = Sql & { unindexed: string; index: string | null; terms: readonly SortTerm[] };
 
 /**
  * Compiles a sort: nulls last, text without regard to case, ties by `id` in the direction of the first key. An index
  * has its nulls first; SQLite reads it in two runs for `ASC NULLS LAST` of its first key.
  */
-export function compileSort(sort: readonly SortKey[], tables: Tables, alias: string): Order {
+export function compileSort(sort: readonly SortKey[], tables: Tables, alias: string): SortOrder {
   const terms = sortTerms(sort, tables, alias);
   const ordered = terms.map(({ value, isDescending }, index) => {
     return `${value.text} ${isDescending ? 'DESC' : 'ASC'}${index === terms.length - 1 ? '' : ' NULLS LAST'}`;
@@ -68,7 +68,7 @@ function isOwn({ steps, leaf }: SortKey, name: string): boolean {
   return steps.length === 0 && leaf.name === name;
 }
 
-function sortValue(key: SortKey, index: number, spot: Spot): Sql {
+function sortValue(key: SortKey, index: number, spot: QueryLocation): Sql {
   const { steps, leaf } = key;
   const step = steps[index];
   if (!step) return { text: valueAt({ ...spot, path: [...spot.path, leaf.name] }, leaf.kind).sorted, values: [] };

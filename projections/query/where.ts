@@ -16,7 +16,7 @@ import {
 import { compileSearch, compileTrigrams, type Search, type ServingIndex } from './search.ts';
 
 /** A step of a path. */
-export type Step =
+export type PathStep =
   /** Into the object `name`. */
   | { kind: 'member'; name: string }
   /** Into some item of the list of objects `name`; of blocks, only into blocks of these types. */
@@ -35,7 +35,7 @@ export type Where =
   | { and: readonly Where[] }
   | { or: readonly Where[] }
   /** `trigrams`: an index that serves a `like`. */
-  | { steps: readonly Step[]; leaf: Leaf; operator: Operator; values: readonly Bound[]; trigrams?: ServingIndex }
+  | { steps: readonly PathStep[]; leaf: Leaf; operator: Operator; values: readonly Bound[]; trigrams?: ServingIndex }
   | Today
   | { search: Search };
 
@@ -49,7 +49,7 @@ export type Today = { today: Where | null; tables: Tables; orGone: boolean };
 export type Sql = { text: string; values: Bound[] };
 
 /** One key of a sort: a path without lists, and the direction. */
-export type SortKey = { steps: readonly Step[]; leaf: Leaf; isDescending: boolean };
+export type SortKey = { steps: readonly PathStep[]; leaf: Leaf; isDescending: boolean };
 
 type Condition = Extract<Where, { leaf: Leaf }>;
 
@@ -76,21 +76,21 @@ export function compileForOne(where: Where, row: TableRow): Sql {
  * A location in a query that is being compiled. All of the query shares `aliases`, so each of its tables has another
  * name; `isForOne`: see {@link compileForOne}.
  */
-export type Spot = ValueLocation & { aliases: { lastAlias: number; isForOne?: boolean } };
+export type QueryLocation = ValueLocation & { aliases: { lastAlias: number; isForOne?: boolean } };
 
 /** The location of a row's document, in a query. */
-export function spotIn(row: TableRow, aliases: Spot['aliases']): Spot {
+export function spotIn(row: TableRow, aliases: QueryLocation['aliases']): QueryLocation {
   return { ...rowOf(row), aliases };
 }
 
 /** A name for another table of a query. */
-export function nextAlias({ aliases }: Spot): string {
+export function nextAlias({ aliases }: QueryLocation): string {
   aliases.lastAlias += 1;
   return `t${aliases.lastAlias}`;
 }
 
 /** Compiles a condition at a location in a query; null is the condition that everything meets. */
-export function compile(where: Where | null, spot: Spot): Sql {
+export function compile(where: Where | null, spot: QueryLocation): Sql {
   if (where === null) return { text: '1', values: [] };
   if ('and' in where) return combine(where.and, { word: 'AND', empty: '1' }, spot);
   if ('or' in where) return combine(where.or, { word: 'OR', empty: '0' }, spot);
@@ -105,7 +105,7 @@ export function compile(where: Where | null, spot: Spot): Sql {
   return positive === where ? inner : { text: `NOT coalesce((${inner.text}), 0)`, values: inner.values };
 }
 
-function combine(parts: readonly Where[], { word, empty }: { word: string; empty: string }, spot: Spot): Sql {
+function combine(parts: readonly Where[], { word, empty }: { word: string; empty: string }, spot: QueryLocation): Sql {
   if (parts.length === 0) return { text: empty, values: [] };
   const compiled = parts.map((part) => compile(part, spot));
   return {
@@ -114,7 +114,7 @@ function combine(parts: readonly Where[], { word, empty }: { word: string; empty
   };
 }
 
-function compileToday({ today, tables, orGone }: Today, spot: Spot): Sql {
+function compileToday({ today, tables, orGone }: Today, spot: QueryLocation): Sql {
   if (!spot.row) throw new Error('only a document has a state of today');
   const alias = nextAlias(spot);
   const condition = compile(today, spotIn({ tables, alias }, spot.aliases));
@@ -135,14 +135,14 @@ export function withTables(where: Where, tablesFor: (tables: Tables) => Tables):
 }
 
 /** As {@link withTables}, for paths, such as the keys of a sort. */
-export function pathsWithTables<P extends { steps: readonly Step[] }>(
+export function pathsWithTables<P extends { steps: readonly PathStep[] }>(
   paths: readonly P[],
   tablesFor: (tables: Tables) => Tables,
 ): P[] {
   return paths.map((path) => ({ ...path, steps: path.steps.map((step) => stepWithTables(step, tablesFor)) }));
 }
 
-function stepWithTables(step: Step, tablesFor: (tables: Tables) => Tables): Step {
+function stepWithTables(step: PathStep, tablesFor: (tables: Tables) => Tables): PathStep {
   if (step.kind !== 'related') return step;
   return { ...step, tables: tablesFor(step.tables), filter: step.filter && withTables(step.filter, tablesFor) };
 }
@@ -155,11 +155,11 @@ function positiveOf(where: Condition): Condition {
 }
 
 /** The location that steps into objects lead to. */
-export function advance(spot: Spot, steps: readonly Step[]): Spot {
+export function advance(spot: QueryLocation, steps: readonly PathStep[]): QueryLocation {
   return { ...spot, path: [...spot.path, ...steps.map(({ name }) => name)] };
 }
 
-function compileSteps(where: Condition, index: number, spot: Spot): Sql {
+function compileSteps(where: Condition, index: number, spot: QueryLocation): Sql {
   const step = where.steps[index];
   if (!step) return compileLeaf(where, spot);
   const at = advance(spot, [step]);
@@ -167,7 +167,7 @@ function compileSteps(where: Condition, index: number, spot: Spot): Sql {
 
   const alias = nextAlias(spot);
   if (step.kind === 'items') {
-    const item: Spot = { expression: `${alias}.value`, path: [], row: null, aliases: spot.aliases };
+    const item: QueryLocation = { expression: `${alias}.value`, path: [], row: null, aliases: spot.aliases };
     const inner = compileSteps(where, index + 1, item);
     const blockTypes = step.blockTypes ?? [];
     const type = `${alias}.value ->> '$.blockType'`;
@@ -204,7 +204,7 @@ export function oneOf({ documents, documentBy }: Tables, id: string): string {
 }
 
 /** Whether some entry of a list of texts is among others, by the rows of the link table if there are any. */
-function someOf(spot: Spot, among: Sql): Sql {
+function someOf(spot: QueryLocation, among: Sql): Sql {
   const { row, path, aliases } = spot;
   const [field, ...deeper] = path;
   if (
@@ -222,7 +222,7 @@ function someOf(spot: Spot, among: Sql): Sql {
   return { text: someIn(spot, (entry) => `${entry} IN (${among.text})`), values: among.values };
 }
 
-function someIn(spot: Spot, meets: (entry: string) => string): string {
+function someIn(spot: QueryLocation, meets: (entry: string) => string): string {
   const alias = nextAlias(spot);
   return interruptibleOnce(
     spot.row,
@@ -230,7 +230,7 @@ function someIn(spot: Spot, meets: (entry: string) => string): string {
   );
 }
 
-function compileLeaf({ leaf, operator, values, trigrams }: Condition, at: Spot): Sql {
+function compileLeaf({ leaf, operator, values, trigrams }: Condition, at: QueryLocation): Sql {
   const place = { ...at, path: [...at.path, leaf.name] };
   if (leaf.kind === 'list' && operator !== 'exists') {
     const among = someOf(place, { text: holes(values), values: [...values] });

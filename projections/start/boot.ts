@@ -10,7 +10,7 @@ import { isSealed } from '../../events/proof/seals.ts';
 import { type Acceptance, decideAcceptance } from '../../events/service-events/acceptances.ts';
 import { createLog, isLog, renewWal, settleLog } from '../../events/store/log-file.ts';
 import { openDatabase, type Sqlite, withDatabase } from '../../storage/sqlite.ts';
-import { type Declared, differenceTo, epochsOf } from '../tables/epochs.ts';
+import { type Declaration, differenceTo, epochsOf } from '../tables/epochs.ts';
 import { logFile, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles, syncPath } from '../tables/files.ts';
 import type { Projection } from '../tables/projection.ts';
 import { openProjector, type Projector } from '../tables/projector.ts';
@@ -30,7 +30,7 @@ export class ClockError extends Error {
 }
 
 /** A data directory that is open for writing: its log, and the projector of its read file, which has caught up. */
-export type Booted = {
+export type BootResult = {
   /** The schema of the configuration, whose collections have their categories. */
   schema: Schema;
   log: SqliteLog;
@@ -101,7 +101,7 @@ const writerCache = { cacheMiB: 8, changedMiB: 64 };
  * @throws BrokenLogError if the log lost events or is damaged; ClockError if the clock is far behind it; SchemaError if
  * documents stand against the new schema, or it changes what they answer and may not.
  */
-export function boot(options: BootOptions): Booted {
+export function boot(options: BootOptions): BootResult {
   const { directory, progress } = options;
   // The commits of a replica are durable elsewhere.
   if (!options.isReplica) renewWal(logFile(directory));
@@ -147,9 +147,12 @@ export function boot(options: BootOptions): Booted {
 }
 
 /** A log that passed all checks, and what the start will make of it. */
-type StartPlan = Pick<Booted, 'log' | 'found' | 'foundAt' | 'upgradedFrom' | 'accepted' | 'isPending' | 'readFile'> & {
+type StartPlan = Pick<
+  BootResult,
+  'log' | 'found' | 'foundAt' | 'upgradedFrom' | 'accepted' | 'isPending' | 'readFile'
+> & {
   /** The schema, whose collections have their categories, and the rules. */
-  declared: Declared;
+  declared: Declaration;
   isChanged: boolean;
   hasOtherRules: boolean;
   projection: Projection;
@@ -230,7 +233,7 @@ function recordSchema(
  *
  * @param log the log as it is.
  */
-export function schemaCommand(log: LogReader, declared: Declared & Pick<BootOptions, 'ids'>): Command {
+export function schemaCommand(log: LogReader, declared: Declaration & Pick<BootOptions, 'ids'>): Command {
   return commandOf(declared, schemaChange(log, declared));
 }
 
@@ -264,6 +267,6 @@ function commandOf({ ids }: Pick<BootOptions, 'ids'>, change: Change, reason?: s
   return { ...change, actor: { type: 'system' }, correlationId: ids.next().id, context };
 }
 
-function schemaChange(log: LogReader, { schema, rules }: Declared): Change {
+function schemaChange(log: LogReader, { schema, rules }: Declaration): Change {
   return changeOf(schemaStream, [{ type: 'schema.changed', data: { schema, rules } }], log.versionOf(schemaStream));
 }

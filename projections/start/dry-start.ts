@@ -10,7 +10,7 @@ import { readLog } from '../../events/log/log-reader.ts';
 import { settle } from '../../events/service-events/categories.ts';
 import { BrokenLogError, openLogToRead } from '../../events/store/log-file.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
-import { type Declared, differenceTo, epochsOf } from '../tables/epochs.ts';
+import { type Declaration, differenceTo, epochsOf } from '../tables/epochs.ts';
 import { logFile, lookInto, readFileOf } from '../tables/files.ts';
 import type { Projection } from '../tables/projection.ts';
 import { searchFileOf } from '../tables/search-tables.ts';
@@ -41,7 +41,7 @@ export type DryStart = {
  *
  * @throws BrokenLogError if the log does not hold its schemas.
  */
-export function dryStart(directory: string, declared: Declared, progress?: Progress): DryStart {
+export function dryStart(directory: string, declared: Declaration, progress?: Progress): DryStart {
   const db = openLogToRead(logFile(directory), 64);
   try {
     const log = readLog(db);
@@ -95,7 +95,7 @@ export type ReloadFindings = {
  *
  * @throws BrokenLogError if the log does not hold its schemas; Error if the schema cannot follow the last one.
  */
-export function checkReload(directory: string, declared: Declared): ReloadFindings {
+export function checkReload(directory: string, declared: Declaration): ReloadFindings {
   const db = openLogToRead(logFile(directory), 16);
   try {
     const log = readLog(db);

@@ -8,7 +8,7 @@ export type Piece = ({ kind: 'range' } & RangePiece) | ({ kind: 'share' } & Shar
 export type PieceResult = RangeResult | number;
 
 /** Work that other threads are doing. */
-export type Work = {
+export type HelperWork = {
   /**
    * Waits for all work. @returns the results of each thread, in the order of its pieces; null if anything has failed.
    */
@@ -27,7 +27,7 @@ export type Helpers = {
    * Has each of `threads - 1` other threads do its pieces, one after the other. @param told is called with the number
    * of events that were processed since.
    */
-  begin: (pieces: readonly Piece[][], told: (events: number) => void) => Work;
+  begin: (pieces: readonly Piece[][], told: (events: number) => void) => HelperWork;
 };
 
 /**

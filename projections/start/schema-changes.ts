@@ -3,7 +3,7 @@ import { isList } from '../../config/field-types.ts';
 import { blocksOf, partsOf } from '../../config/nesting.ts';
 import { dataFields, type FieldSchema, type Schema } from '../../config/schema.ts';
 import { byNearness } from '../../config/suggest.ts';
-import { type Keyed, keyedFields } from '../../events/facts/lineage.ts';
+import { type KeyedFields, keyedFields } from '../../events/facts/lineage.ts';
 import { previousOf } from '../../events/facts/upcasters.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { jsonPath, quote } from '../tables/tables.ts';
@@ -79,7 +79,7 @@ export function questionsAbout({ before, after, returning }: Succession): Questi
 }
 
 /** The question about a renamed collection, whose documents have other paths. */
-function renamed({ key, name: former }: Keyed, name: string): Question {
+function renamed({ key, name: former }: KeyedFields, name: string): Question {
   const tell = (documents: string) =>
     `${name} was ${former}: ${documents} and all that is recorded of it are under the new name, and nothing is under the former one`;
   return { key, condition: null, values: [], isLoss: false, tell };
@@ -89,7 +89,7 @@ function renamed({ key, name: former }: Keyed, name: string): Question {
  * The end of a message about a removed collection: how to keep it if a new one, with some of its fields, is probably
  * the same.
  */
-function likely({ name: gone, fields }: Keyed, added: readonly Keyed[]): string {
+function likely({ name: gone, fields }: KeyedFields, added: readonly KeyedFields[]): string {
   const isGlobal = gone.startsWith('globals/');
   const names = storedIn(fields);
   const alike = added.flatMap(({ name: other, fields: theirs }) => {

@@ -9,7 +9,7 @@ import type { Projection } from './projection.ts';
 import { tablesOf } from './tables.ts';
 
 /** The schema and the rules that a configuration declares. */
-export type Declared = { schema: Schema; rules: Rules };
+export type Declaration = { schema: Schema; rules: Rules };
 
 /**
  * The schema and rules that held from a position on, as a log has recorded them; `rules` is null in old logs, which
@@ -22,7 +22,7 @@ type RecordedEpoch = Epoch & { rules: Rules | null };
  *
  * @param last the last schema and rules; undefined if the log has no schema yet.
  */
-export function differenceTo(last: RecordedEpoch | undefined, { schema, rules }: Declared) {
+export function differenceTo(last: RecordedEpoch | undefined, { schema, rules }: Declaration) {
   const isChanged = JSON.stringify(last?.schema) !== JSON.stringify(schema);
   return { isChanged, hasOtherRules: JSON.stringify(last?.rules) !== JSON.stringify(rules) };
 }

@@ -9,13 +9,13 @@ import { type ApiKeyFold, openApiKeyFold } from './api-keys.ts';
 import { type AuditFold, openAuditFold } from './audit.ts';
 import type { Projection } from './projection.ts';
 import { markRows, type RowMarks } from './row-marks.ts';
-import { type TableWriter, tableWriter, type Version } from './table-writer.ts';
+import { type TableVersion, type TableWriter, tableWriter } from './table-writer.ts';
 
 /** How far a read file has come: the last position it has applied, and the root of the log's tree there. */
 export type ProjectionCheckpoint = { position: number; root: Buffer };
 
 /** A document that the current batch touches: as the table has it, and as it is now. */
-type TouchedDocument = { writer: TableWriter; id: string; stored: Version | null; current: Version | null };
+type TouchedDocument = { writer: TableWriter; id: string; stored: TableVersion | null; current: TableVersion | null };
 
 export type Projector = ReturnType<typeof openProjector>;
 

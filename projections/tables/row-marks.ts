@@ -6,7 +6,7 @@
 export type RowMarks = Int32Array<SharedArrayBuffer>;
 
 /** A document that a commit changes: the key of its tables, and its id. */
-export type Changed = { key: string; id: string };
+export type ChangedDocument = { key: string; id: string };
 
 /** Enough slots that two documents which are read often hardly ever share one. */
 const slots = 65_536;
@@ -27,7 +27,7 @@ export function createRowMarks(): RowMarks {
  */
 export function markRows(
   marks: RowMarks,
-): (changed: Iterable<Changed>, isErasure: boolean, commit: () => void) => void {
+): (changed: Iterable<ChangedDocument>, isErasure: boolean, commit: () => void) => void {
   for (let slot = 0; slot < erasures; slot += 1) if (isOdd(Atomics.load(marks, slot))) Atomics.add(marks, slot, 1);
 
   return (changed, isErasure, commit) => {

@@ -11,7 +11,7 @@ import { lookInto, removeDatabase, removeFormerReadFiles, syncPath } from './fil
 import { removeOtherSearchFiles, searchStateOf } from './search-tables.ts';
 
 /** The stored files of an erasure that are still in their store. */
-export type Remaining = { position: number; files: string[] };
+export type RemainingFiles = { position: number; files: string[] };
 
 /** The reason for which something that was erased is still in the data directory. */
 export type Obstacle =
@@ -30,10 +30,10 @@ export type Obstacle =
   | Hindrance;
 
 /** The result of a scrub. `said`: the error that is the reason, for the operator. */
-export type Scrubbed = { isClean: true } | { isClean: false; because: Obstacle; said?: string };
+export type ScrubResult = { isClean: true } | { isClean: false; because: Obstacle; said?: string };
 
 /** The result of a step; `busy`: a reader hinders the next step, perhaps only for a moment. */
-type ScrubStep = Scrubbed | 'going' | 'busy';
+type ScrubStep = ScrubResult | 'going' | 'busy';
 
 export type Scrubber = ReturnType<typeof openScrubber>;
 
@@ -78,7 +78,7 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
   };
   return {
     /** Notes which stored files are left; `step` then does the rest. */
-    begin: (remaining: readonly Remaining[]): void => begin(state, remaining),
+    begin: (remaining: readonly RemainingFiles[]): void => begin(state, remaining),
     /**
      * Cleans a part of the files if something was erased since the last time, and at last ends the erasures of which
      * nothing is left anywhere.
@@ -90,13 +90,13 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
     /** Gives up: the next time, files that are not clean by now are cleaned from their beginning. */
     stop: (): void => stop(state),
     /** Does all of it at once, segments included; gives up if a reader hinders it. */
-    scrub: (remaining: readonly Remaining[]): Scrubbed => scrub(state, remaining),
+    scrub: (remaining: readonly RemainingFiles[]): ScrubResult => scrub(state, remaining),
     /** How much of the pages has been cleaned, from 0 to 1; null if there is nothing to clean. */
     progress: (): number | null => progress(state),
   };
 }
 
-function begin(state: ScrubState, remaining: readonly Remaining[]): void {
+function begin(state: ScrubState, remaining: readonly RemainingFiles[]): void {
   const { log } = state;
   for (const { position, files } of remaining) {
     if (log.erasures.at(position)?.files.length === files.length) continue;
@@ -141,7 +141,7 @@ function step(state: ScrubState, isSearchKept: boolean): ScrubStep {
  * @param ofOthers the obstacle for an error of the system that can only be about other files.
  * @throws the error, unless it may pass or can be mended.
  */
-function hindered(state: ScrubState, error: unknown, ofOthers: 'disk' | null): Scrubbed {
+function hindered(state: ScrubState, error: unknown, ofOthers: 'disk' | null): ScrubResult {
   stop(state);
   // Another thread, which may wait for the bucket, writes the segments anew.
   if (error instanceof SegmentOffloadedError) return { isClean: false, because: 'segments' };
@@ -155,7 +155,7 @@ function finish(
   { directory, databases, searchFile, log }: ScrubState,
   position: number,
   isSearchKept: boolean,
-): Scrubbed {
+): ScrubResult {
   if (log.segments.hasRemovals()) return { isClean: false, because: 'segments' };
   if (!removeReplays(directory) || !emptyWal(databases[0])) return { isClean: false, because: 'reader' };
   // No reader is left that knows the former segments.
@@ -182,7 +182,7 @@ function stop(state: ScrubState): void {
   state.current = 0;
 }
 
-function scrub(state: ScrubState, remaining: readonly Remaining[]): Scrubbed {
+function scrub(state: ScrubState, remaining: readonly RemainingFiles[]): ScrubResult {
   const { segments } = state.log;
   begin(state, remaining);
   try {

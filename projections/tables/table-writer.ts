@@ -7,7 +7,7 @@ import { fold } from './fold.ts';
 import { columnValue, type Tables } from './tables.ts';
 
 /** A version of a document in memory. `text` is the document as it is sent. */
-export type Version = {
+export type TableVersion = {
   key: number;
   validFrom: number;
   version: number;
@@ -30,7 +30,7 @@ export function tableWriter(db: Sqlite, tables: Tables) {
   const past = pastWriter(db, tables);
   const links = tables.linkTable ? linkWriter(db, { ...tables, linkTable: tables.linkTable }) : null;
 
-  function load(id: string): Version | null {
+  function load(id: string): TableVersion | null {
     const row = select.get(id);
     if (!row) return null;
     const text = intact(row.doc, texts, id);
@@ -47,9 +47,9 @@ export function tableWriter(db: Sqlite, tables: Tables) {
   function advance(
     id: string,
     { position, version }: Pick<Header, 'position' | 'version'>,
-    { before, values }: { before: Version | null; values: JsonObject | null },
-  ): Version | null {
-    let after: Version | null = null;
+    { before, values }: { before: TableVersion | null; values: JsonObject | null },
+  ): TableVersion | null {
+    let after: TableVersion | null = null;
     if (values) {
       const document = documentOf(id, values);
       // Its key is the position that created the document.
@@ -62,7 +62,7 @@ export function tableWriter(db: Sqlite, tables: Tables) {
   }
 
   /** Removes all past versions of a document. Its live rows are removed at the end of the batch. */
-  function forget(id: string, current: Version | null): null {
+  function forget(id: string, current: TableVersion | null): null {
     links?.remove(id, current);
     past.forget(id);
     return null;
@@ -86,7 +86,7 @@ function rowWriter(db: Sqlite, tables: Tables) {
   const removeText = db.prepare(`DELETE FROM ${texts} WHERE key = ?`);
   const updates = new Map<string, Statement>();
 
-  function valuesWithKeys(version: Version): ColumnValue[] {
+  function valuesWithKeys(version: TableVersion): ColumnValue[] {
     const keys = keyed.map((column) => {
       const value = columnValue(column, version.document);
       return typeof value === 'string' ? fold(value) : null;
@@ -95,7 +95,7 @@ function rowWriter(db: Sqlite, tables: Tables) {
   }
 
   /** Brings the stored rows of a document to its present version. */
-  function write(id: string, stored: Version | null, current: Version | null): void {
+  function write(id: string, stored: TableVersion | null, current: TableVersion | null): void {
     if (stored === current) return;
     if (stored && current && stored.key === current.key) {
       change(stored, current);
@@ -112,7 +112,7 @@ function rowWriter(db: Sqlite, tables: Tables) {
   }
 
   /** Sets only the columns that differ: SQLite rewrites the index of every named column, changed or not. */
-  function change(stored: Version, current: Version): void {
+  function change(stored: TableVersion, current: TableVersion): void {
     const before = valuesWithKeys(stored);
     const after = valuesWithKeys(current);
     const changed = withKeys.flatMap((_, index) => (before[index] === after[index] ? [] : [index]));
@@ -146,7 +146,7 @@ function pastWriter(db: Sqlite, tables: Tables) {
   const hasIndexes = db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(`versions ${tables.key} id`);
 
   /** Keeps a version that held until a position. */
-  function keep(id: string, version: Version, until: number): void {
+  function keep(id: string, version: TableVersion, until: number): void {
     insertVersion.run(id, version.validFrom, until, ...valuesOf(version));
     insertText.run(version.validFrom, version.text);
   }
@@ -172,7 +172,11 @@ function linkWriter(db: Sqlite, { links, linkTable, pastLinks }: Tables & { link
   const end = db.prepare(`DELETE FROM ${linkTable} WHERE field = ? AND target = ? AND source = ?`);
 
   /** Replaces the links of one version by the links of the next, which the event at a position made. */
-  function move(id: string, versions: { before: Version | null; after: Version | null }, position: number): void {
+  function move(
+    id: string,
+    versions: { before: TableVersion | null; after: TableVersion | null },
+    position: number,
+  ): void {
     for (const { name } of links) {
       const before = new Set(idsOf(versions.before, name));
       const after = new Set(idsOf(versions.after, name));
@@ -184,7 +188,7 @@ function linkWriter(db: Sqlite, { links, linkTable, pastLinks }: Tables & { link
     }
   }
 
-  function remove(id: string, current: Version | null): void {
+  function remove(id: string, current: TableVersion | null): void {
     for (const { name } of links) for (const target of idsOf(current, name)) end.run(name, target, id);
   }
 
@@ -195,7 +199,7 @@ function linkWriter(db: Sqlite, { links, linkTable, pastLinks }: Tables & { link
 function columnsOf(tables: Tables) {
   const columns = tables.columns.filter(({ isStored }) => isStored);
   const names = ['version', 'created_at', 'updated_at', ...columns.map(({ name }) => name)];
-  const valuesOf = ({ version, document }: Version): ColumnValue[] => {
+  const valuesOf = ({ version, document }: TableVersion): ColumnValue[] => {
     const common = [version, millisecondsOf(document.createdAt), millisecondsOf(document.updatedAt)];
     return [...common, ...columns.map((column) => columnValue(column, document))];
   };
@@ -206,7 +210,7 @@ function holes(names: readonly unknown[]): string {
   return names.map(() => '?').join(', ');
 }
 
-function idsOf(version: Version | null, name: string): string[] {
+function idsOf(version: TableVersion | null, name: string): string[] {
   const value = version?.document[name];
   return Array.isArray(value) ? value.filter((id) => typeof id === 'string') : [];
 }

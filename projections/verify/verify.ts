@@ -24,7 +24,7 @@ import { compareReadFiles } from './compare.ts';
 import { compareSearchFile, openSearchSnapshot, SearchDamage, type SearchSnapshot } from './verify-search.ts';
 
 /** The result of a check: `finding` names the first fault, null if all is sound. */
-export type Verdict = { finding: Finding | null; events: number; notes: string[] };
+export type VerifyResult = { finding: Finding | null; events: number; notes: string[] };
 
 /**
  * `log` and `replay` are called with the progress; `keys` are the verifier keys of the log, whose checkpoints narrow
@@ -44,7 +44,7 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
  *
  * @param checkLog false: only whether the read tables equal a replay.
  */
-export function verifyDirectory(directory: string, checkLog: boolean, steps: Steps): Verdict {
+export function verifyDirectory(directory: string, checkLog: boolean, steps: Steps): VerifyResult {
   const { helpers } = steps;
   // Several threads see the log at several moments, and each stops at its first finding: they are only believed if all
   // is sound.
@@ -60,7 +60,7 @@ export function verifyDirectory(directory: string, checkLog: boolean, steps: Ste
 }
 
 /** The verdict of several threads; null if anything failed. */
-function verdictWithHelpers(directory: string, checkLog: boolean, steps: Steps): Verdict | null {
+function verdictWithHelpers(directory: string, checkLog: boolean, steps: Steps): VerifyResult | null {
   try {
     return verifyFiles(directory, checkLog, steps);
   } catch {
@@ -81,7 +81,7 @@ type Check = {
   notes: string[];
 };
 
-function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdict {
+function verifyFiles(directory: string, checkLog: boolean, steps: Steps): VerifyResult {
   const db = openLogToRead(logFile(directory), 64);
   const replayFile = readFileOf(directory, 'verify').replace('verify.db', `0.db.verify-${process.pid}`);
   let check: Check | null = null;
@@ -95,12 +95,12 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
   }
 }
 
-function verdictOf(check: Check): Verdict {
+function verdictOf(check: Check): VerifyResult {
   const { directory, checkLog, steps, db, log, replayFile } = check;
   const witnesses = checkpointsIn(directory);
   const unread = holdSnapshot(check);
   const events = log.head().size;
-  const verdict = (finding: Finding | null, notes: string[] = []): Verdict => ({ finding, events, notes });
+  const verdict = (finding: Finding | null, notes: string[] = []): VerifyResult => ({ finding, events, notes });
   const isBehind = leaveOutErased(check);
   const { snapshot } = check;
   const upTo = snapshot?.position ?? events;

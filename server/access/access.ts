@@ -7,7 +7,7 @@ import { actorOf, isTrusted } from '../http/requests.ts';
 import { noteAdmission } from './admission.ts';
 import { isOutsideScopes, requireScope } from './key-scopes.ts';
 import { RuleFaultError } from './rule-faults.ts';
-import { answerInAdvance, answerOf, InAdvance, ruleOf, type Subject, type Verdict } from './rules.ts';
+import { answerInAdvance, answerOf, InAdvance, type RuleSubject, ruleOf, type Verdict } from './rules.ts';
 
 /**
  * Answers an operation by the scopes of an API key, trust and the rule, asked in this order. Each verb below asks this
@@ -16,7 +16,7 @@ import { answerInAdvance, answerOf, InAdvance, ruleOf, type Subject, type Verdic
  * @param subject what the rule is asked about; null before anything is known, which may give `askEach`.
  * @throws DomainError `forbidden` if the rule throws.
  */
-export function verdictOf(call: Call, operation: Operation, subject: Subject | null): Verdict | Promise<Verdict> {
+export function verdictOf(call: Call, operation: Operation, subject: RuleSubject | null): Verdict | Promise<Verdict> {
   const { request, target } = call;
   if (isOutsideScopes(request, target.model, operation)) return 'refused';
   if (isTrusted(request, target.model)) return 'allowed';
@@ -31,14 +31,14 @@ export function verdictOf(call: Call, operation: Operation, subject: Subject | n
  * all authenticated callers if no rule is set. A rule that throws admits no caller; one that returns a condition admits
  * to the documents that meet it.
  */
-export async function authorize(call: Call, operation: Operation, subject: Subject): Promise<void> {
+export async function authorize(call: Call, operation: Operation, subject: RuleSubject): Promise<void> {
   const verdict = verdictOf(call, operation, subject);
   if (verdict !== 'allowed' && !(await admits(call, verdict, subject))) refuse(call, operation);
   if (operation !== 'read') noteAdmission(call.request, call.target, operation);
 }
 
 /** Whether the caller may do something to a subject. A rule that throws says no. */
-export async function may(call: Call, operation: Operation, subject: Subject): Promise<boolean> {
+export async function may(call: Call, operation: Operation, subject: RuleSubject): Promise<boolean> {
   const verdict = verdictOf(call, operation, subject);
   return verdict === 'allowed' || admits(call, unlessRefused(verdict, 'refused'), subject);
 }
@@ -80,7 +80,11 @@ export async function authorizeEither(call: Call, first: Operation, second: Oper
 }
 
 /** Whether a verdict admits to a subject: nothing but `allowed`, and a condition that the document meets. */
-async function admits({ app, target }: Call, asked: Verdict | Promise<Verdict>, subject: Subject): Promise<boolean> {
+async function admits(
+  { app, target }: Call,
+  asked: Verdict | Promise<Verdict>,
+  subject: RuleSubject,
+): Promise<boolean> {
   const verdict = await asked;
   if (typeof verdict !== 'object') return verdict === 'allowed';
   const id = String(subject.doc()?.id ?? target.slug);

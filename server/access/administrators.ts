@@ -8,7 +8,7 @@ import { yieldToEventLoop } from '../platform/yield.ts';
 import { type Rule, ruleOf } from './rules.ts';
 
 /** An account that stays: its document must still have this version when the other account is erased. */
-export type Remaining = AccountRef & { version: number };
+export type RemainingAccount = AccountRef & { version: number };
 
 /** How many accounts are read at a time; a rule that reads `doc` is asked about no more. */
 const atOnce = 100;
@@ -26,7 +26,7 @@ type Leaving = { id: string; document: JsonObject; isDeleted: boolean };
 export async function remainingAdministrator(
   { app, request }: RouteCall,
   { id, document, isDeleted }: Leaving,
-): Promise<Remaining | null> {
+): Promise<RemainingAccount | null> {
   const { adminCollection: slug } = app.model;
   const target = slug === null ? undefined : app.collections.get(slug);
   if (slug === null || !target) return null;

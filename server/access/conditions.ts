@@ -1,6 +1,6 @@
 import type { Where } from '../../projections/query/where.ts';
 import type { App, Target } from '../app.ts';
-import type { Reach } from '../queries/paths.ts';
+import type { SearchReach } from '../queries/paths.ts';
 import { readWhereObject } from '../queries/where.ts';
 
 /**
@@ -12,7 +12,7 @@ export function readCondition(app: Pick<App, 'collections'>, target: Target, con
   return readWhereObject(condition, authorsReach(app, target));
 }
 
-function authorsReach(app: Pick<App, 'collections'>, { tables, model }: Target): Reach {
+function authorsReach(app: Pick<App, 'collections'>, { tables, model }: Target): SearchReach {
   return {
     tables,
     fields: model.fields,

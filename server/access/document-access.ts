@@ -9,14 +9,14 @@ import { requireScope } from './key-scopes.ts';
 import { absenceAsOf, type LifetimeEvent } from './past-documents.ts';
 
 /** A document as it is stored, and the version of its stream. */
-type Stored = { text: string; version: number };
+type StoredDocument = { text: string; version: number };
 
 /**
  * The document that the path names by its `{id}`, if the caller may read it.
  *
  * @throws DomainError `not-found`; `unauthorized` or `forbidden`.
  */
-export async function readableDocument(call: Call<Collection>): Promise<Stored> {
+export async function readableDocument(call: Call<Collection>): Promise<StoredDocument> {
   const { request, target } = call;
   const moment = asOfFor(request);
   if (moment) return readableAsOf(call, moment);
@@ -27,7 +27,7 @@ export async function readableDocument(call: Call<Collection>): Promise<Stored> 
 }
 
 /** As {@link readableDocument}, at the position that the request looks back to: the rule is asked about both states. */
-async function readableAsOf(call: Call<Collection>, moment: AsOf): Promise<Stored> {
+async function readableAsOf(call: Call<Collection>, moment: AsOf): Promise<StoredDocument> {
   const { request, target } = call;
   const id = idOf(request);
   const then = moment.fold ? await provenAsOf(call, moment.fold) : target.documents.asOf(id, moment.position);
@@ -60,7 +60,7 @@ function at({ position, recordedAt }: LifetimeEvent): string {
 async function provenAsOf(
   { request, target }: Call<Collection>,
   fold: NonNullable<AsOf['fold']>,
-): Promise<Stored | null> {
+): Promise<StoredDocument | null> {
   const id = idOf(request);
   const folded = await fold(documentStream(target.category, id));
   return folded && { text: JSON.stringify(target.documentOf(id, folded.document)), version: folded.version };

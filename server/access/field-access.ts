@@ -7,6 +7,7 @@ import { withHiddenPassword } from '../../config/passwords.ts';
 import { isObject, type Json, type JsonObject, memberOf } from '../../config/schema.ts';
 import type { Call } from '../app.ts';
 import { asOfFor, isTrusted, madeKeyOf, userOf, viewOf } from '../http/requests.ts';
+import { argsWithoutDocument } from './rules.ts';
 
 /** A caller, and the target whose fields are asked about. */
 type FieldsCall = Pick<Call, 'request' | 'target'>;
@@ -235,23 +236,9 @@ function pick(fields: readonly Field[], wanted: ReadonlySet<Field>): Field[] {
 }
 
 async function askWithoutDocument(request: Request, rule: FieldRule): Promise<AnswerInAdvance> {
-  let hasLooked = false;
-  const look = () => {
-    hasLooked = true;
-    return null;
-  };
-  const args = {
-    user: userOf(request),
-    req: viewOf(request),
-    get data() {
-      return look();
-    },
-    get doc() {
-      return look();
-    },
-  };
+  const { args, hasLooked } = argsWithoutDocument(request, true);
   const isAllowed = await passes(rule, args);
-  return { isAllowed, hasLooked };
+  return { isAllowed, hasLooked: hasLooked() };
 }
 
 /** Whether a rule says yes; a rule that throws says no. */

@@ -5,10 +5,10 @@ import { fieldsInside } from '../../config/nesting.ts';
 import type { KeyGrant } from '../../events/facts/api-keys.ts';
 import type { App, Call, RouteCall, Target } from '../app.ts';
 import { noteRequest } from '../http/pulse.ts';
-import { actorOf, userOf, viewOf } from '../http/requests.ts';
+import { actorOf } from '../http/requests.ts';
 import { problemOfErasing } from './erasing.ts';
 import { auditRightsOf } from './rights.ts';
-import { ruleOf } from './rules.ts';
+import { argsWithoutDocument, ruleOf } from './rules.ts';
 
 /** How many problems an error names at most. */
 const mostTold = 20;
@@ -123,29 +123,12 @@ async function problemOfRule(
  * differ in a call of the key.
  */
 async function askOfUser(request: Request, rule: (args: AccessArgs) => unknown) {
-  let hasLooked = false;
-  const look = () => {
-    hasLooked = true;
-    return null;
-  };
-  const args = {
-    user: userOf(request),
-    get doc() {
-      return look();
-    },
-    get data() {
-      return look();
-    },
-    get req() {
-      look();
-      return viewOf(request);
-    },
-  };
+  const { args, hasLooked } = argsWithoutDocument(request, false);
   noteRequest(request);
   const answer = await Promise.resolve(args)
     .then(rule)
     .catch(() => undefined);
-  return { hasLooked, answer };
+  return { hasLooked: hasLooked(), answer };
 }
 
 async function auditProblem(call: RouteCall, part: KeyAudit): Promise<string | null> {

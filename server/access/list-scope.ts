@@ -5,7 +5,7 @@ import { readsAreHooked } from '../../config/traits.ts';
 import type { Today, Where } from '../../projections/query/where.ts';
 import type { Call } from '../app.ts';
 import { type AsOf, asOfFor } from '../http/requests.ts';
-import type { Reach } from '../queries/paths.ts';
+import type { SearchReach } from '../queries/paths.ts';
 import { mayRead, refuse, unlessFaulty, unlessRefused, verdictOf } from './access.ts';
 import { filterableFields } from './field-access.ts';
 import { mayInAdvance, ruleName, type Verdict } from './rules.ts';
@@ -86,14 +86,14 @@ async function mayReadRowAsOf(
 /**
  * The fields that the caller may filter and sort by, in a target and in related collections. Each rule is asked once.
  */
-export function reachOf(call: Call): Promise<Reach> {
+export function reachOf(call: Call): Promise<SearchReach> {
   return reachBy(call, filterableFields, new Map());
 }
 
 /**
  * As {@link reachOf}, without the fields whose values a read hook makes: figures show what is stored.
  */
-export function plainReachOf(call: Call): Promise<Reach> {
+export function plainReachOf(call: Call): Promise<SearchReach> {
   return reachBy(call, plainFields, new Map());
 }
 
@@ -112,17 +112,17 @@ type FieldsOf = (call: Call) => Promise<readonly Field[]>;
 async function reachBy(
   call: Call,
   fieldsOf: FieldsOf,
-  known: Map<string, ReturnType<Reach['related']>>,
-): Promise<Reach> {
+  known: Map<string, ReturnType<SearchReach['related']>>,
+): Promise<SearchReach> {
   const { app, request, target } = call;
 
-  function related(slug: string): ReturnType<Reach['related']> {
+  function related(slug: string): ReturnType<SearchReach['related']> {
     const found = known.get(slug) ?? look(slug);
     known.set(slug, found);
     return found;
   }
 
-  async function look(slug: string): ReturnType<Reach['related']> {
+  async function look(slug: string): ReturnType<SearchReach['related']> {
     const other = app.collections.get(slug);
     const asked = other && { app, request, target: other };
     const scope = asked && (await scopeOfRelated(asked));

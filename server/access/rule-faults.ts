@@ -1,6 +1,7 @@
+import type { App } from '../app.ts';
 import type { Log } from '../platform/logging.ts';
 
-/** Thrown if a rule returns what is no answer: neither a boolean, nor nothing, nor a condition. */
+/** Thrown if a rule returns neither a boolean, nor nothing, nor a condition. */
 export class RuleFaultError extends Error {
   override name = 'RuleFaultError';
   /** For example `the read rule of posts`. */
@@ -12,11 +13,8 @@ export class RuleFaultError extends Error {
   }
 }
 
-/** Receives the name of a rule that gave no answer, for example `the read rule of posts`, and the error. */
-export type TellFault = (rule: string, error: unknown) => void;
-
 /** Logs each rule that fails once: each page that is built on answers about all collections would log it again. */
-export function faultsOnce(log: Log): TellFault {
+export function faultsOnce(log: Log): App['tellRuleFault'] {
   const told = new Set<string>();
   return (rule, err) => {
     if (told.has(rule)) return;

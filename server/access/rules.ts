@@ -14,7 +14,7 @@ import { RuleFaultError } from './rule-faults.ts';
  * The document and the values that a rule is asked about. `doc` parses the document, if the rule looks at it: a read by
  * id needs it for nothing else. `position`: the document is as it was there.
  */
-export type Subject = { doc: () => JsonObject | null; data: unknown; position?: number };
+export type RuleSubject = { doc: () => JsonObject | null; data: unknown; position?: number };
 
 /** The rule that decides on an operation of a call. */
 export type Rule = { call: Call; operation: Operation; decide: AccessRule };
@@ -47,8 +47,12 @@ export function ruleOf(call: Call, operation: Operation): Rule | null {
   return { call, operation, decide: ownOrAdmin };
 }
 
-/** Asks a rule about a subject. @throws DomainError `forbidden` if the rule throws, RuleFaultError if it gives no answer. */
-export async function answerOf(rule: Rule, subject: Subject): Promise<Verdict> {
+/**
+ * Asks a rule about a subject.
+ *
+ * @throws DomainError `forbidden` if the rule throws, RuleFaultError if it gives no answer.
+ */
+export async function answerOf(rule: Rule, subject: RuleSubject): Promise<Verdict> {
   const { request, target } = rule.call;
   let result: unknown;
   try {
@@ -104,7 +108,7 @@ async function askInAdvance({ call, decide }: Rule, subject: InAdvance): Promise
  * The subject of a rule that is asked before there is a body; without `doc` also before there is a document. It notes
  * whether the rule looks at what is not there yet.
  */
-export class InAdvance implements Subject {
+export class InAdvance implements RuleSubject {
   hasLooked = false;
   readonly #operation: Operation;
   readonly #doc: JsonObject | null;
@@ -127,7 +131,37 @@ export class InAdvance implements Subject {
   }
 }
 
-function argsOf(request: Request, subject: Subject): AccessArgs {
+/**
+ * The arguments of a rule that is asked without a document and values, and whether the rule has looked at them.
+ *
+ * @param isRequestKnown false if the request counts as something to look at too: that of a later call will be another.
+ */
+export function argsWithoutDocument(
+  request: Request,
+  isRequestKnown: boolean,
+): { args: AccessArgs; hasLooked: () => boolean } {
+  let hasLooked = false;
+  const look = () => {
+    hasLooked = true;
+    return null;
+  };
+  const args: AccessArgs = {
+    user: userOf(request),
+    get doc() {
+      return look();
+    },
+    get data() {
+      return look();
+    },
+    get req() {
+      if (!isRequestKnown) look();
+      return viewOf(request);
+    },
+  };
+  return { args, hasLooked: () => hasLooked };
+}
+
+function argsOf(request: Request, subject: RuleSubject): AccessArgs {
   noteRequest(request);
   return new Args(request, subject);
 }
@@ -137,9 +171,9 @@ function argsOf(request: Request, subject: Subject): AccessArgs {
  */
 class Args implements AccessArgs {
   readonly #request: Request;
-  readonly #subject: Subject;
+  readonly #subject: RuleSubject;
 
-  constructor(request: Request, subject: Subject) {
+  constructor(request: Request, subject: RuleSubject) {
     this.#request = request;
     this.#subject = subject;
   }

@@ -1,8 +1,8 @@
-import type { Operation } from '../openapi/operation.ts';
+import type { ApiOperation } from '../openapi/operation.ts';
 import { json, refusals } from '../openapi/responses.ts';
 
 /** `GET /api/admin/boot` */
-export function bootOperation(): Operation {
+export function bootOperation(): ApiOperation {
   return {
     id: 'readBoot',
     tag: 'system',

@@ -59,9 +59,9 @@ export function createLoginChecks(options: Options) {
     // A flood at a locked account takes no room in the queue.
     const locked = compared.has(key) ? 0 : await lockout.secondsLocked(key, rule);
     if (locked > 0) return { kind: 'locked', seconds: locked };
-    const line = networkOf(attempt.address);
+    const caller = networkOf(attempt.address);
     return (
-      (await queue.take({ line, key }, () => compare(attempt, key, rule))) ?? { kind: 'busy', seconds: busySeconds }
+      (await queue.take({ caller, key }, () => compare(attempt, key, rule))) ?? { kind: 'busy', seconds: busySeconds }
     );
   }
 

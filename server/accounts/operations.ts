@@ -2,17 +2,24 @@ import Joi from 'joi';
 import { counted } from '../../config/counted.ts';
 import type { Collection, Model } from '../../config/model.ts';
 import { hasReadHooks } from '../../config/traits.ts';
-import type { Account, Caller } from '../openapi/callers.ts';
-import { type Operation, readsThroughHooks } from '../openapi/operation.ts';
-import { type Answer, type Answers, json, ofHooks, refusals, refusalsForNow } from '../openapi/responses.ts';
+import type { AdmittedCallers, AuthCollection } from '../openapi/callers.ts';
+import { type ApiOperation, readsThroughHooks } from '../openapi/operation.ts';
+import {
+  type DescribedAnswer,
+  type DescribedAnswers,
+  json,
+  ofHooks,
+  refusals,
+  refusalsForNow,
+} from '../openapi/responses.ts';
 
 /** Routes without authentication, under the rate limit. */
-export const countedCaller: Caller = { kind: 'anybody', isCounted: true };
+export const countedCaller: AdmittedCallers = { kind: 'anybody', isCounted: true };
 /** The refusals of an operation with a body. */
 export const ofBodies = [400, 408, 413, 415, 500] as const;
 
 /** `POST /api/collections/<slug>/login` */
-export function loginOperation(target: Account): Operation {
+export function loginOperation(target: AuthCollection): ApiOperation {
   const { slug, auth } = target;
   return {
     ...about('login', slug),
@@ -36,7 +43,7 @@ export function loginOperation(target: Account): Operation {
 }
 
 /** `POST /api/collections/<slug>/logout` */
-export function logoutOperation(target: Account): Operation {
+export function logoutOperation(target: AuthCollection): ApiOperation {
   const { slug, auth } = target;
   return {
     ...about('logout', slug),
@@ -52,7 +59,7 @@ export function logoutOperation(target: Account): Operation {
 }
 
 /** `GET /api/collections/<slug>/me` */
-export function meOperation(model: Model, target: Account): Operation {
+export function meOperation(model: Model, target: AuthCollection): ApiOperation {
   const { slug, auth } = target;
   const isHooked = auth.depth ? readsThroughHooks(model, target) : hasReadHooks(target);
   return {
@@ -67,7 +74,7 @@ export function meOperation(model: Model, target: Account): Operation {
 }
 
 /** `POST /api/collections/<slug>/refresh-token` */
-export function refreshOperation(target: Account): Operation {
+export function refreshOperation(target: AuthCollection): ApiOperation {
   const { slug, auth } = target;
   return {
     ...about('refreshToken', slug),
@@ -85,7 +92,7 @@ export function refreshOperation(target: Account): Operation {
 }
 
 /** `GET /api/collections/<slug>/sessions` */
-export function sessionsOperation({ slug }: Collection): Operation {
+export function sessionsOperation({ slug }: Collection): ApiOperation {
   return {
     ...about('listSessions', slug),
     summary: 'List the sessions of the user',
@@ -98,7 +105,7 @@ export function sessionsOperation({ slug }: Collection): Operation {
 }
 
 /** `DELETE /api/collections/<slug>/sessions/{sid}` */
-export function endSessionOperation({ slug }: Collection): Operation {
+export function endSessionOperation({ slug }: Collection): ApiOperation {
   return {
     ...about('endSession', slug),
     summary: 'End a session of the user',
@@ -117,10 +124,10 @@ export function endSessionOperation({ slug }: Collection): Operation {
 }
 
 const ofAccount = Joi.object({ id: Joi.string().guid().required().description('The id of the account.') });
-const noAccount: Answers = { 404: json('There is no such account.', 'Error') };
+const noAccount: DescribedAnswers = { 404: json('There is no such account.', 'Error') };
 
 /** `GET /api/collections/<slug>/{id}/account` */
-export function accountOperation(target: Account): Operation {
+export function accountOperation(target: AuthCollection): ApiOperation {
   return {
     ...about('readAccount', target.slug),
     summary: 'Read the lock and the sessions of an account',
@@ -134,7 +141,7 @@ export function accountOperation(target: Account): Operation {
 }
 
 /** `POST /api/collections/<slug>/{id}/unlock` */
-export function unlockOperation(target: Account): Operation {
+export function unlockOperation(target: AuthCollection): ApiOperation {
   return {
     ...about('unlock', target.slug),
     summary: 'End the lock of an account',
@@ -153,7 +160,7 @@ export function unlockOperation(target: Account): Operation {
 }
 
 /** `DELETE /api/collections/<slug>/{id}/sessions/{sid}` */
-export function endSessionOfOperation(target: Account): Operation {
+export function endSessionOfOperation(target: AuthCollection): ApiOperation {
   return {
     ...about('endSessionOf', target.slug),
     summary: 'End a session of an account',
@@ -171,19 +178,19 @@ export function endSessionOfOperation(target: Account): Operation {
 }
 
 /** The id and the tag of an operation of a collection. */
-export function about(action: string, slug: string): Pick<Operation, 'id' | 'tag'> {
+export function about(action: string, slug: string): Pick<ApiOperation, 'id' | 'tag'> {
   return { id: `${action}_${slug}`, tag: slug };
 }
 
 /** An answer that ends the session of its request, or may. */
-function leaving(answer: Answer, when = ''): Answer {
+function leaving(answer: DescribedAnswer, when = ''): DescribedAnswer {
   const description = `\`"cache"\`${when && `, ${when}`}: the browser forgets the answers that it has kept of this origin.`;
   const header = { description, schema: { type: 'string' }, required: when === '' };
   return { ...answer, headers: { ...answer.headers, 'Clear-Site-Data': header } };
 }
 
 /** An answer that sets the cookie of the users of a collection, where they have one. */
-export function withCookie({ slug, auth }: Collection, answer: Answer): Answer {
+export function withCookie({ slug, auth }: Collection, answer: DescribedAnswer): DescribedAnswer {
   if (!auth?.cookies) return answer;
   const description = `The cookie of the users of ${slug}, which contains the token; empty if the session has ended.`;
   return { ...answer, headers: { 'Set-Cookie': { description, schema: { type: 'string' } } } };

@@ -87,7 +87,7 @@ export function createPasswordService(options: Options): MainPasswordService {
     const problem = passwordProblem(password);
     if (problem !== undefined) throw invalidField('password', `must ${problem}`);
     // It belongs to no account yet, so it needs no key in the queue.
-    const hash = await queue.take({ line: networkOf(address), key: null }, () => threads.hash(password, bcryptCost));
+    const hash = await queue.take({ caller: networkOf(address), key: null }, () => threads.hash(password, bcryptCost));
     return hash === null ? null : vault.passwords.put(hash);
   }
 

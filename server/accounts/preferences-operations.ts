@@ -1,11 +1,11 @@
-import type { Operation } from '../openapi/operation.ts';
+import type { ApiOperation } from '../openapi/operation.ts';
 import { json, refusals, refusalsForNow } from '../openapi/responses.ts';
 import { maxPreferences } from './preferences.ts';
 
 const about = { tag: 'system', caller: { kind: 'user' } } as const;
 
 /** `GET /api/preferences` */
-export function readPreferencesOperation(): Operation {
+export function readPreferencesOperation(): ApiOperation {
   return {
     ...about,
     id: 'readPreferences',
@@ -17,7 +17,7 @@ export function readPreferencesOperation(): Operation {
 }
 
 /** `PATCH /api/preferences` */
-export function changePreferencesOperation(): Operation {
+export function changePreferencesOperation(): ApiOperation {
   return {
     ...about,
     id: 'changePreferences',

@@ -1,12 +1,12 @@
 import Joi from 'joi';
 import type { Collection } from '../../config/model.ts';
 import { anyField, hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
-import type { Operation } from '../openapi/operation.ts';
-import { type Answers, json, ofHooks, refusals, refusalsForNow } from '../openapi/responses.ts';
+import type { ApiOperation } from '../openapi/operation.ts';
+import { type DescribedAnswers, json, ofHooks, refusals, refusalsForNow } from '../openapi/responses.ts';
 import { about, countedCaller, ofBodies, withCookie } from './operations.ts';
 
 /** `POST /api/collections/<slug>/invite` */
-export function inviteOperation({ slug }: Collection): Operation {
+export function inviteOperation({ slug }: Collection): ApiOperation {
   return {
     ...about('invite', slug),
     summary: `Invite a person to become a user of ${slug}`,
@@ -27,7 +27,7 @@ export function inviteOperation({ slug }: Collection): Operation {
 }
 
 /** `GET /api/collections/<slug>/invitations` */
-export function invitationsOperation({ slug }: Collection): Operation {
+export function invitationsOperation({ slug }: Collection): ApiOperation {
   return {
     ...about('listInvitations', slug),
     summary: `List the open invitations to ${slug}`,
@@ -44,7 +44,7 @@ export function invitationsOperation({ slug }: Collection): Operation {
 }
 
 /** `DELETE /api/collections/<slug>/invitations/{id}` */
-export function withdrawOperation({ slug }: Collection): Operation {
+export function withdrawOperation({ slug }: Collection): ApiOperation {
   return {
     ...about('withdrawInvitation', slug),
     summary: 'Withdraw an invitation',
@@ -63,7 +63,7 @@ export function withdrawOperation({ slug }: Collection): Operation {
 }
 
 /** `POST /api/collections/<slug>/accept-invite` */
-export function acceptInviteOperation(target: Collection): Operation {
+export function acceptInviteOperation(target: Collection): ApiOperation {
   const { slug, fields } = target;
   const isRuled = anyField(fields, ({ access }) => Boolean(access?.create));
   return {
@@ -79,7 +79,7 @@ export function acceptInviteOperation(target: Collection): Operation {
 }
 
 /** `GET /api/collections/<slug>/init` */
-export function initOperation({ slug }: Collection): Operation {
+export function initOperation({ slug }: Collection): ApiOperation {
   return {
     ...about('readInit', slug),
     summary: `Check whether ${slug} has a user`,
@@ -92,7 +92,7 @@ export function initOperation({ slug }: Collection): Operation {
 }
 
 /** `POST /api/collections/<slug>/first-user`, of the admin collection alone. */
-export function firstUserOperation(target: Collection): Operation {
+export function firstUserOperation(target: Collection): ApiOperation {
   const { slug } = target;
   // Without a user, no unique value is taken.
   const { 409: _, ...answers } = registered(target);
@@ -112,7 +112,7 @@ export function firstUserOperation(target: Collection): Operation {
 }
 
 /** `POST /api/collections/<slug>/forgot-password` */
-export function forgotPasswordOperation({ slug }: Collection): Operation {
+export function forgotPasswordOperation({ slug }: Collection): ApiOperation {
   return {
     ...about('forgotPassword', slug),
     summary: 'Request a mail to reset a password',
@@ -129,7 +129,7 @@ export function forgotPasswordOperation({ slug }: Collection): Operation {
 }
 
 /** `POST /api/collections/<slug>/reset-password` */
-export function resetPasswordOperation({ slug }: Collection): Operation {
+export function resetPasswordOperation({ slug }: Collection): ApiOperation {
   return {
     ...about('resetPassword', slug),
     summary: 'Set a new password with the token of a mail',
@@ -146,7 +146,7 @@ export function resetPasswordOperation({ slug }: Collection): Operation {
   };
 }
 
-function registered(target: Collection): Answers {
+function registered(target: Collection): DescribedAnswers {
   return {
     201: withCookie(target, json('A token, and the user.', `collections.${target.slug}.login`)),
     ...refusals([...ofBodies, 409]),

@@ -7,7 +7,7 @@ import { noRoute } from '../http/requests.ts';
 import { contentSecurityPolicy } from '../http/static.ts';
 import { adminFolder } from '../platform/carried.ts';
 import { barePolicy, notBuilt, substituteFor } from './not-built.ts';
-import { type Place, readShell, shellPolicy } from './shell.ts';
+import { type AdminMount, readShell, shellPolicy } from './shell.ts';
 
 /**
  * A token may be in the address: no other origin is told of it, and no other page can show these pages or hold their
@@ -29,7 +29,7 @@ const plainName = /^\w[\w.-]*$/;
 export function adminPages(server: Server, app: App): void {
   const { model, site, basePath, adminFolder: folder = adminFolder() } = app;
   if (!model.admin) return;
-  const place: Place = { mount: basePath.replace(/\/$/, ''), site };
+  const place: AdminMount = { mount: basePath.replace(/\/$/, ''), site };
   const policy = shellPolicy(model);
   server.route({
     method: 'GET',

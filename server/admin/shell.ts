@@ -4,7 +4,7 @@ import { readAdminPage } from '../platform/carried.ts';
 import { escapeHtml } from '../platform/html.ts';
 
 /** The path before `/admin`, empty at the root; and the site, or null if there is only one. */
-export type Place = { mount: string; site: string | null };
+export type AdminMount = { mount: string; site: string | null };
 
 /** A page, and the ETag of its text. */
 type Page = { html: string; etag: string };
@@ -15,7 +15,7 @@ type Page = { html: string; etag: string };
  *
  * @returns null if the application was not built.
  */
-export async function readShell(folder: string, { mount, site }: Place): Promise<Page | null> {
+export async function readShell(folder: string, { mount, site }: AdminMount): Promise<Page | null> {
   const built = await readAdminPage(folder);
   if (built === null) return null;
   const own = escapeHtml(mount);

@@ -1,7 +1,7 @@
 import Joi from 'joi';
 import { maxSlots } from '../callers/answer-slots.ts';
 import { forAuditors } from '../openapi/audit/responses.ts';
-import type { Operation } from '../openapi/operation.ts';
+import type { ApiOperation } from '../openapi/operation.ts';
 import { header, json, retryAfter, unavailable } from '../openapi/responses.ts';
 import { eventParameters, feedParameters } from './event-query.ts';
 
@@ -11,7 +11,7 @@ export const atPosition = Joi.object({
 });
 
 /** `GET /api/audit/events` */
-export function eventsOperation(): Operation {
+export function eventsOperation(): ApiOperation {
   return forAuditors({
     id: 'audit_events',
     tag: 'events',
@@ -32,7 +32,7 @@ export function eventsOperation(): Operation {
 const eventStream = 'Server-sent events: `id` is the position, `event` the type, `data` the event as JSON.';
 
 /** `GET /api/audit/feed` */
-export function feedOperation(): Operation {
+export function feedOperation(): ApiOperation {
   const page = json(
     'A page of events; for a client that accepts `text/event-stream`, past and new events as server-sent events.',
     'FeedPage',
@@ -71,7 +71,7 @@ export function feedOperation(): Operation {
 }
 
 /** `GET /api/audit/log` */
-export function logOperation(): Operation {
+export function logOperation(): ApiOperation {
   return forAuditors({
     id: 'audit_log',
     tag: 'proofs',
@@ -84,7 +84,7 @@ export function logOperation(): Operation {
 }
 
 /** `GET /api/audit/keys` */
-export function keysOperation(): Operation {
+export function keysOperation(): ApiOperation {
   return forAuditors({
     id: 'audit_keys',
     tag: 'proofs',

@@ -66,7 +66,7 @@ const defaultLimit = 100;
 const limits = { least: 1, most: 1000, otherwise: defaultLimit };
 
 /** The parts of the service that queries about its log are checked against. */
-export type Searched = Pick<App, 'model' | 'auditIndex' | 'events' | 'clock' | 'names'>;
+export type AuditQueryContext = Pick<App, 'model' | 'auditIndex' | 'events' | 'clock' | 'names'>;
 
 /** The query of a page of versions. */
 export const historyParameters = {
@@ -96,7 +96,7 @@ const streamParameters = { after: position('The position after which to begin.')
 export const feedParameters = { ...streamParameters, limit: count(limits, 'For pages only: how many') };
 
 /** Reads the query of `GET /api/audit/events`. @throws DomainError `invalid` naming every wrong parameter. */
-export function readEventQuery(app: Searched, query: Query): EventQuery & { actors: ActorForm } {
+export function readEventQuery(app: AuditQueryContext, query: Query): EventQuery & { actors: ActorForm } {
   const known = knownTo(app);
   const asked = askedOf(eventParameters, query, known);
   const { from, to } = positionsOf(asked.values, known, asked.errors);
@@ -115,7 +115,7 @@ type FeedRequest = { query: Query; lastEventId: unknown; isStream: boolean };
  *
  * @throws DomainError `invalid` naming every wrong parameter.
  */
-export function readFeedQuery(app: Searched, { query, lastEventId, isStream }: FeedRequest) {
+export function readFeedQuery(app: AuditQueryContext, { query, lastEventId, isStream }: FeedRequest) {
   const known = knownTo(app);
   const asked: ParsedQuery<typeof feedParameters> = isStream
     ? askedOf(streamParameters, query, known)
@@ -135,7 +135,7 @@ export function readFeedQuery(app: Searched, { query, lastEventId, isStream }: F
 const lastEventName = 'Last-Event-ID';
 
 /** The context of queries about the log of a service. */
-export function knownTo(app: Searched): QueryContext {
+export function knownTo(app: AuditQueryContext): QueryContext {
   return { events: app.events, clock: app.clock, names: app.names, subjects: () => collectionsOf(app) };
 }
 
@@ -178,7 +178,7 @@ function requireBatch(given: string, name: string): void {
 /**
  * All that events of a service may be about; also what the configuration no longer has, for there are events about it.
  */
-function collectionsOf({ model, auditIndex }: Searched): string[] {
+function collectionsOf({ model, auditIndex }: AuditQueryContext): string[] {
   const auth = [...model.collections.values()].filter((one) => one.auth);
   return [
     ...model.collections.keys(),

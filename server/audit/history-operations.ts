@@ -1,11 +1,11 @@
 import Joi from 'joi';
 import { forAuditors, unknownToLog } from '../openapi/audit/responses.ts';
-import type { Operation } from '../openapi/operation.ts';
+import type { ApiOperation } from '../openapi/operation.ts';
 import { json } from '../openapi/responses.ts';
 import { blameParameters, diffParameters, historyParameters, versionParameters } from './event-query.ts';
-import type { Subject } from './subjects.ts';
+import type { StreamKind } from './subjects.ts';
 
-const params: Record<Subject, Joi.ObjectSchema> = {
+const params: Record<StreamKind, Joi.ObjectSchema> = {
   document: Joi.object({ slug: slugOf('the collection'), id: idOf('the document') }),
   global: Joi.object({ slug: slugOf('the global') }),
   account: Joi.object({
@@ -15,10 +15,10 @@ const params: Record<Subject, Joi.ObjectSchema> = {
   invitation: Joi.object({ slug: slugOf('the collection of users'), id: idOf('the invitation') }),
 };
 const version = Joi.number().integer().min(1).required().description('The version, from 1.');
-const unknownSubject = (name: Subject) => unknownToLog(`The log has nothing about ${article(name)}.`);
+const unknownSubject = (name: StreamKind) => unknownToLog(`The log has nothing about ${article(name)}.`);
 
 /** `GET /api/audit/<what>/…`: the versions of a document, global, account or invitation. */
-export function historyOperation(name: Subject): Operation {
+export function historyOperation(name: StreamKind): ApiOperation {
   return forAuditors({
     id: `audit_${name}History`,
     tag: 'histories',
@@ -36,7 +36,7 @@ export function historyOperation(name: Subject): Operation {
 }
 
 /** `GET …/versions/{version}` */
-export function versionOperation(name: Subject): Operation {
+export function versionOperation(name: StreamKind): ApiOperation {
   const isDocument = name === 'document' || name === 'global';
   return forAuditors({
     ...ofPayloads(name, 'Version'),
@@ -55,7 +55,7 @@ export function versionOperation(name: Subject): Operation {
 }
 
 /** `GET …/versions/{version}/access` */
-export function admissionOperation(name: Subject): Operation {
+export function admissionOperation(name: StreamKind): ApiOperation {
   return forAuditors({
     ...ofPayloads(name, 'Access'),
     summary: `Read who made a version of ${article(name)}, and which rule allowed it`,
@@ -72,7 +72,7 @@ export function admissionOperation(name: Subject): Operation {
 }
 
 /** `GET …/diff` */
-export function diffOperation(name: Subject): Operation {
+export function diffOperation(name: StreamKind): ApiOperation {
   return forAuditors({
     ...ofPayloads(name, 'Diff'),
     summary: `Compare two versions of ${article(name)}`,
@@ -89,7 +89,7 @@ export function diffOperation(name: Subject): Operation {
 }
 
 /** `GET …/blame` */
-export function blameOperation(name: Subject): Operation {
+export function blameOperation(name: StreamKind): ApiOperation {
   return forAuditors({
     ...ofPayloads(name, 'Blame'),
     summary: `List the event that set each field of ${article(name)}`,
@@ -102,7 +102,7 @@ export function blameOperation(name: Subject): Operation {
   });
 }
 
-function ofPayloads(name: Subject, what: string): Pick<Operation, 'id' | 'tag' | 'caller'> {
+function ofPayloads(name: StreamKind, what: string): Pick<ApiOperation, 'id' | 'tag' | 'caller'> {
   return { id: `audit_${name}${what}`, tag: 'histories', caller: { kind: 'auditor', refusesKeys: true } };
 }
 

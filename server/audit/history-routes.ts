@@ -9,7 +9,7 @@ import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/read/sending.ts';
 import { madeKeyOf } from '../http/requests.ts';
-import type { Operation } from '../openapi/operation.ts';
+import type { ApiOperation } from '../openapi/operation.ts';
 import type { KeyNote } from '../ports.ts';
 import { type Query, readInteger, readQuery, rejectQuery } from '../queries/parameters.ts';
 import { type Naming, namedAll, namingFor } from './actor-names.ts';
@@ -25,7 +25,7 @@ import {
   versionRange,
 } from './event-query.ts';
 import { eventTexts, findEvents } from './events.ts';
-import { type Blame, type Entry, type History, oneVersion, openHistory, type StreamState } from './history.ts';
+import { type Blame, type History, type HistoryEntry, oneVersion, openHistory, type StreamState } from './history.ts';
 import {
   admissionOperation,
   blameOperation,
@@ -33,8 +33,8 @@ import {
   historyOperation,
   versionOperation,
 } from './history-operations.ts';
-import { type Reader, readRoute } from './reading.ts';
-import { type Subject as SubjectName, streamOf } from './subjects.ts';
+import { type AuditReader, readRoute } from './reading.ts';
+import { type StreamKind as SubjectName, streamOf } from './subjects.ts';
 
 /** A kind of stream with a history. */
 type Subject = {
@@ -64,7 +64,7 @@ type HistoryRequest = {
 /** A route below the route of a subject. */
 type Part = {
   path: string;
-  operation: (name: SubjectName) => Operation;
+  operation: (name: SubjectName) => ApiOperation;
   answer: (app: App, asked: HistoryRequest, h: ResponseToolkit) => Promise<object>;
 };
 
@@ -92,7 +92,7 @@ export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'
   const histories = openHistory(app.events);
   for (const subject of subjects) {
     const { name, path, isDocument } = subject;
-    const list: Reader = async (request, _h, rights) => {
+    const list: AuditReader = async (request, _h, rights) => {
       const sight = await sightFor({ names, subject, request, rights });
       return listVersions(app, { names, histories, history: histories.as(sight), subject, request, rights });
     };
@@ -166,7 +166,7 @@ async function showDiff(app: App, asked: HistoryRequest): Promise<object> {
   const { from, to } = versionRange(wanted, state.version);
   const [before, after] = [await entryAt(history, state, from), await entryAt(history, state, to)];
   const naming = namingFor(app, request, { rights, actors: wanted.actors });
-  const nameOf = async (entry: Entry | null) => (entry && naming ? naming(entry) : entry);
+  const nameOf = async (entry: HistoryEntry | null) => (entry && naming ? naming(entry) : entry);
   const ends = { from: await nameOf(before), to: await nameOf(after) };
   return { [subject.name]: state, ...ends, ...(await history.diff(state.stream, from, to)) };
 }
@@ -207,9 +207,13 @@ async function withNames(events: readonly { text: string }[], naming: Naming | n
   return named;
 }
 
-type Picked = { positions: readonly number[]; naming: Naming | null };
+type PickedEvents = { positions: readonly number[]; naming: Naming | null };
 
-async function namedTexts({ events }: App, rights: AuditRights, { positions, naming }: Picked): Promise<string[]> {
+async function namedTexts(
+  { events }: App,
+  rights: AuditRights,
+  { positions, naming }: PickedEvents,
+): Promise<string[]> {
   return withNames(await eventTexts({ log: events, rights }, positions), naming);
 }
 

@@ -14,7 +14,7 @@ import { type EventWithData, eventIn, isAboutDocument, type SeenLog, valuesIn, w
 export type StreamState = { stream: string; exists: boolean; erased: boolean; version: number; position: number };
 
 /** An event of a stream without its payload. `rule`: if the event names one; `erased`: if its payload is gone. */
-export type Entry = Pick<Header, 'version' | 'position' | 'type' | 'recordedAt' | 'actor'> & {
+export type HistoryEntry = Pick<Header, 'version' | 'position' | 'type' | 'recordedAt' | 'actor'> & {
   reason?: string | null;
   rule?: string;
   changed?: string[];
@@ -30,10 +30,10 @@ export function oneVersion(version: number): AskedEntries {
 }
 
 /** Entries of a stream, and the version after which the next ones come; null at its end. */
-export type EntryPage = { entries: Entry[]; next: number | null };
+export type EntryPage = { entries: HistoryEntry[]; next: number | null };
 
 /** The event that gave a field its value. */
-export type Blame = { field: string; value: Json } & (Omit<Entry, 'changed'> | { version: null });
+export type Blame = { field: string; value: Json } & (Omit<HistoryEntry, 'changed'> | { version: null });
 
 /** `fields` and `patch` are null if one of the two versions has been erased. */
 type Diff =
@@ -112,7 +112,7 @@ async function entriesOf(
  * With reason and changed fields. `compareRestored` adds those of a restored document, which follow from its state
  * before.
  */
-function entryOf(seen: SeenLog, event: SeenEvent): Entry {
+function entryOf(seen: SeenLog, event: SeenEvent): HistoryEntry {
   const { header, data, context } = event;
   if (data === null) return { ...bareEntry(header), reason: null, changed: [], erased: true };
   const changed = isAboutDocument(header) ? changesOf(seen, { ...event, data }) : [];
@@ -138,7 +138,7 @@ function fieldsSet(seen: SeenLog, event: SeenEvent, [before, after]: [JsonObject
   return isUpdate ? changesOf(seen, { ...event, data }) : namesOf(changesBetween(before, after));
 }
 
-async function compareRestored(seen: SeenLog, stream: string, found: Entry[]): Promise<void> {
+async function compareRestored(seen: SeenLog, stream: string, found: HistoryEntry[]): Promise<void> {
   const byVersion = new Map(found.map((entry) => [entry.version, entry]));
   const upTo = found.at(-1)?.version ?? 0;
   await walk(seen, { stream, upTo, upcaster: seen.epochs.today() }, ({ header }, before, after) => {
@@ -191,7 +191,7 @@ async function diff(seen: SeenLog, stream: string, versions: readonly [from: num
 /** The event that gave each field its value, for a document as of a version, by today's names. */
 async function blame(seen: SeenLog, stream: string, version: number): Promise<Blame[]> {
   const { epochs, sight } = seen;
-  const by = new Map<string, Entry>();
+  const by = new Map<string, HistoryEntry>();
   let document: JsonObject | null = null;
   await walk(seen, { stream, upTo: version, upcaster: epochs.today() }, (event, before, after) => {
     document = after;
@@ -229,7 +229,7 @@ function readHeaders(log: LogReader, positions: readonly number[]): RecordedEven
   });
 }
 
-function bareEntry({ version, position, type, recordedAt, actor }: Header): Entry {
+function bareEntry({ version, position, type, recordedAt, actor }: Header): HistoryEntry {
   return { version, position, type, recordedAt, actor };
 }
 

@@ -1,13 +1,13 @@
 import Joi from 'joi';
 import { forAuditors, plainText, refusalOfSigning, unknownToLog } from '../openapi/audit/responses.ts';
 import { schemaRef } from '../openapi/fields.ts';
-import type { Operation } from '../openapi/operation.ts';
+import type { ApiOperation } from '../openapi/operation.ts';
 import { json } from '../openapi/responses.ts';
 import { count, oneOf } from '../queries/parameters.ts';
 import { atPosition } from './event-operations.ts';
 
 /** `GET /api/audit/checkpoint` */
-export function checkpointOperation(): Operation {
+export function checkpointOperation(): ApiOperation {
   return forAuditors({
     id: 'audit_checkpoint',
     tag: 'proofs',
@@ -25,7 +25,7 @@ export const stampsParameters = {
 };
 
 /** `GET /api/audit/stamps` */
-export function stampsOperation(): Operation {
+export function stampsOperation(): ApiOperation {
   return forAuditors({
     id: 'audit_stamps',
     tag: 'proofs',
@@ -47,7 +47,7 @@ const tilePath = Joi.string()
   );
 
 /** `GET /api/audit/tile/{path}` */
-export function tileOperation(): Operation {
+export function tileOperation(): ApiOperation {
   return forAuditors({
     id: 'audit_tile',
     tag: 'proofs',
@@ -72,7 +72,7 @@ export function tileOperation(): Operation {
 export const inclusionParameters = { format: oneOf(['tlog-proof', 'json'], 'tlog-proof', 'How it is written.') };
 
 /** `GET /api/audit/proofs/{position}` */
-export function inclusionOperation(): Operation {
+export function inclusionOperation(): ApiOperation {
   return forAuditors({
     id: 'audit_inclusionProof',
     tag: 'proofs',
@@ -100,7 +100,7 @@ export const consistencyParameters = {
 };
 
 /** `GET /api/audit/consistency` */
-export function consistencyOperation(): Operation {
+export function consistencyOperation(): ApiOperation {
   return forAuditors({
     id: 'audit_consistencyProof',
     tag: 'proofs',

@@ -3,12 +3,12 @@ import type { CollectionNames } from '../../events/service-events/categories.ts'
 import { categories } from '../../projections/tables/audit.ts';
 
 /** The kinds of streams that routes name. */
-export type Subject = 'document' | 'global' | 'account' | 'invitation';
+export type StreamKind = 'document' | 'global' | 'account' | 'invitation';
 
 type Params = { slug?: string; id?: string };
 
 /** The stream of each, by the names in the path; null for names that no stream of this kind can have. */
-export const streamOf: Record<Subject, (params: Params, names: CollectionNames) => string | null> = {
+export const streamOf: Record<StreamKind, (params: Params, names: CollectionNames) => string | null> = {
   document: ({ slug = '', id = '' }, { categoryFor }) => {
     return isName(slug) && isName(id) && !categories.includes(slug) ? documentStream(categoryFor(slug), id) : null;
   },

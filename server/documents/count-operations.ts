@@ -1,12 +1,12 @@
 import type { Collection, Model } from '../../config/model.ts';
 import { ofCount } from '../openapi/descriptions.ts';
-import { type Operation, queryRefusals } from '../openapi/operation.ts';
+import { type ApiOperation, queryRefusals } from '../openapi/operation.ts';
 import { asOfThen, json, refusalsOfThenOrSearch } from '../openapi/responses.ts';
 import { countParameters, momentParameter } from '../queries/query.ts';
 import { whereQueryOf } from './operations.ts';
 
 /** `GET /api/collections/<slug>/count` */
-export function countOperation(model: Model, target: Collection): Operation {
+export function countOperation(model: Model, target: Collection): ApiOperation {
   const { slug } = target;
   return {
     id: `count_${slug}`,
@@ -24,7 +24,7 @@ export function countOperation(model: Model, target: Collection): Operation {
 }
 
 /** `GET /api/counts` */
-export function countsOperation({ collections }: Model): Operation {
+export function countsOperation({ collections }: Model): ApiOperation {
   return {
     id: 'readCounts',
     tag: 'system',

@@ -16,11 +16,11 @@ import {
 import { documentExample, globalExample, listExample, sortExample, whereExamples } from '../openapi/examples.ts';
 import { schemaRef } from '../openapi/fields.ts';
 import {
-  type Described,
+  type ApiOperation,
   headersOfWrite,
   ifKnown,
   ifMatch,
-  type Operation,
+  type ParameterDescriptions,
   readRefusals,
   writeRefusals,
 } from '../openapi/operation.ts';
@@ -50,7 +50,7 @@ import { documentParameters, dryRunParameter, listParameters, readParameters } f
 export const idParameter = Joi.object({ id: Joi.string().guid().required().description('The id of the document.') });
 
 /** The query of a list: filters and sorts name the fields of the collection. */
-function listQueryOf(target: Collection): Described {
+function listQueryOf(target: Collection): ParameterDescriptions {
   const { where: _, ...others } = listParameters;
   return {
     ...others,
@@ -60,7 +60,7 @@ function listQueryOf(target: Collection): Described {
 }
 
 /** The filter of a collection, as a parameter. */
-export function whereQueryOf(target: Collection): Described {
+export function whereQueryOf(target: Collection): ParameterDescriptions {
   const schema = { anyOf: [schemaRef(`collections.${target.slug}.where`), whereText] };
   return {
     where: tell(listParameters.where, { schema, style: 'deepObject', explode: true, examples: whereExamples(target) }),
@@ -85,7 +85,7 @@ function subjectOf(verb: string, target: Collection | Global) {
 }
 
 /** `GET /api/collections/<slug>` */
-export function listOperation(model: Model, target: Collection): Operation {
+export function listOperation(model: Model, target: Collection): ApiOperation {
   const { slug } = target;
   return {
     id: `list_${slug}`,
@@ -103,7 +103,7 @@ export function listOperation(model: Model, target: Collection): Operation {
 }
 
 /** `GET /api/collections/<slug>/{id}`, `GET /api/globals/<slug>` */
-export function readOperation(model: Model, target: Collection | Global): Operation {
+export function readOperation(model: Model, target: Collection | Global): ApiOperation {
   const { named, it } = subjectOf('read', target);
   const answer =
     target.kind === 'global'
@@ -126,7 +126,7 @@ export function readOperation(model: Model, target: Collection | Global): Operat
 }
 
 /** `POST /api/collections/<slug>` */
-export function createOperation(model: Model, target: Collection): Operation {
+export function createOperation(model: Model, target: Collection): ApiOperation {
   const { slug } = target;
   const isUnique = uniqueFields(target.category, target.schema.fields).length > 0;
   return {
@@ -149,7 +149,7 @@ export function createOperation(model: Model, target: Collection): Operation {
 }
 
 /** `PATCH /api/collections/<slug>/{id}`, `PATCH /api/globals/<slug>` */
-export function updateOperation(model: Model, target: Collection | Global): Operation {
+export function updateOperation(model: Model, target: Collection | Global): ApiOperation {
   const { named, it, missing } = subjectOf('update', target);
   const schema = `${target.kind}s.${target.slug}`;
   return {
@@ -171,7 +171,7 @@ export function updateOperation(model: Model, target: Collection | Global): Oper
 }
 
 /** `DELETE /api/collections/<slug>/{id}` */
-export function deleteOperation(model: Model, target: Collection): Operation {
+export function deleteOperation(model: Model, target: Collection): ApiOperation {
   const { slug } = target;
   return {
     id: `delete_${slug}`,
@@ -193,7 +193,7 @@ export function deleteOperation(model: Model, target: Collection): Operation {
 }
 
 /** `POST /api/collections/<slug>/{id}/restore`, `POST /api/globals/<slug>/restore` */
-export function restoreOperation(target: Collection | Global): Operation {
+export function restoreOperation(target: Collection | Global): ApiOperation {
   const { named, it, missing } = subjectOf('restore', target);
   const isGlobal = target.kind === 'global';
   return {

@@ -27,7 +27,7 @@ const mostBytes = slowest.bytes;
 const compressedFrom = 4096;
 
 /** The type as the header says it, which hapi's own types do not know. */
-type Typed = ResponseObject & { contentType: string | null };
+type TypedResponse = ResponseObject & { contentType: string | null };
 
 /** The headers of every answer, beside those of its route. */
 export function addCommon(request: Request, headers: AnswerHeaders, addTo: AddHeaders): void {
@@ -43,7 +43,7 @@ export function addCommon(request: Request, headers: AnswerHeaders, addTo: AddHe
  * @returns whether it was sent; the caller then ends the lifecycle with `h.abandon`.
  */
 export function sendsAtOnce(request: Request, response: ResponseObject, ending: Ending): boolean {
-  const { variety, statusCode, contentType } = response as Typed;
+  const { variety, statusCode, contentType } = response as TypedResponse;
   const source: unknown = response.source;
   if (variety !== 'plain' || source === '' || contentType === null || !isSimple(request)) return false;
   if (typeof source !== 'string' && !(source instanceof Texts)) return false;

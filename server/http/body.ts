@@ -20,7 +20,7 @@ export const jsonPayload: RouteOptionsPayload = {
 /** Route options without a body: it is ignored. */
 export const noPayload: RouteOptionsPayload = { maxBytes: Number.MAX_SAFE_INTEGER, parse: false, output: 'stream' };
 
-const defaultPatience = 30_000;
+const bodyMilliseconds = 30_000;
 const maxDropped = 32 * 1024 * 1024;
 const dropMilliseconds = 5000;
 
@@ -31,7 +31,7 @@ const dropMilliseconds = 5000;
  * @throws DomainError `too-large`; `malformed` for a body that is not JSON in UTF-8, `too-slow` for a client that takes
  * too long.
  */
-export async function readBody(request: Request, maxBytes: number, patience = defaultPatience): Promise<unknown> {
+export async function readBody(request: Request, maxBytes: number, patience = bodyMilliseconds): Promise<unknown> {
   refuseEncoded(request);
   if (Number(request.headers['content-length']) > maxBytes) throw tooLarge(maxBytes);
   const bytes = await collect(request.payload as Readable, maxBytes, patience);

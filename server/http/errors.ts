@@ -2,7 +2,7 @@ import Boom from '@hapi/boom';
 import type { Lifecycle, Request, ResponseToolkit } from '@hapi/hapi';
 import { DomainError, type ErrorCode } from '../../config/errors.ts';
 import { AlteredEventError } from '../../events/store/altered.ts';
-import type { State } from '../platform/state.ts';
+import type { ServiceState } from '../platform/state.ts';
 import { unknownRefusal } from '../writer/waiting.ts';
 import { addCommon, sendsAtOnce } from './at-once.ts';
 import type { Backlog } from './backlog.ts';
@@ -105,10 +105,10 @@ function translate(error: DomainError): Boom.Boom {
   return boom;
 }
 
-const servesReads: readonly State[] = ['full', 'outdated'];
+const servesReads: readonly ServiceState[] = ['full', 'outdated'];
 
 /** Answers with the state of the service: 503 if it should not be used, which is not an error. */
-export function answerState(h: ResponseToolkit, state: State) {
+export function answerState(h: ResponseToolkit, state: ServiceState) {
   const status = state === 'draining' ? 'stopping' : state;
   const more = servesReads.includes(state) && { reads: 'served', writes: 'refused' };
   return h.response({ status, ...more }).code(status === 'ready' ? 200 : 503);

@@ -5,7 +5,7 @@ import { requestId } from './requests.ts';
 export type Pulse = SharedArrayBuffer;
 
 /** The current request of a thread, and how many others it has in hand. */
-type Noted = { requestId: string; method: string; path: string; site?: string; others: number };
+type CurrentRequest = { requestId: string; method: string; path: string; site?: string; others: number };
 
 declare module '@hapi/hapi' {
   interface ServerApplicationState {
@@ -93,7 +93,7 @@ export function beatsOf(pulse: Pulse): number {
 }
 
 /** The current request of a thread that is stuck: otherwise it would change while it is read. Null at rest. */
-export function notedIn(pulse: Pulse): Noted | null {
+export function notedIn(pulse: Pulse): CurrentRequest | null {
   const [, inHand = 0, length = 0] = headOf(pulse);
   if (length === 0) return null;
   const text = Buffer.from(pulse, headBytes, length).toString('latin1');

@@ -17,7 +17,7 @@ export type MadeKey = KeyGrant & { id: string; credential: string };
 export type ReadScope = 'every' | 'living';
 
 /** A document folded from the events of its stream, in the names of today, and its version. */
-type Folded = { document: JsonObject; version: number };
+type FoldedDocument = { document: JsonObject; version: number };
 
 /**
  * A position of the log that a request looks back to. `scopeFor` gives null if the caller may not look back at a
@@ -25,7 +25,7 @@ type Folded = { document: JsonObject; version: number };
  */
 export type AsOf = {
   position: number;
-  fold: ((stream: string) => Promise<Folded | null>) | null;
+  fold: ((stream: string) => Promise<FoldedDocument | null>) | null;
   scopeFor: (target: { model: Collection | Global; slug: string; category: Category }) => ReadScope | null;
 };
 

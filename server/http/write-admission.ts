@@ -64,7 +64,7 @@ export function queuedMilliseconds(request: IncomingMessage): number {
 }
 
 /** A request that is to begin. */
-type Waiting = {
+type WaitingRequest = {
   came: number;
   /**
    * Since when it is queued. A pipelined request is queued when the earlier ones of its connection are answered: their
@@ -81,8 +81,8 @@ type Waiting = {
 
 /** The writes of one listener that are to begin, and those that are to be refused. */
 type WriteQueue = {
-  waiting: Waiting[];
-  refused: Waiting[];
+  waiting: WaitingRequest[];
+  refused: WaitingRequest[];
   /** Writes that have begun in this iteration of the event loop. */
   begun: number;
   /** Refusals that were sent in this interval of the pace. */
@@ -94,7 +94,7 @@ type WriteQueue = {
 };
 
 /** A connection: whether one of its requests is in hand, and the requests that it has sent meanwhile. */
-type Connection = { isBusy: boolean; pipelined: Waiting[] };
+type Connection = { isBusy: boolean; pipelined: WaitingRequest[] };
 
 /** By socket, for all listeners of the thread: one connection may bring requests for several. */
 const connections = new WeakMap<Socket, Connection>();
@@ -146,7 +146,7 @@ export function admitWrites(
   };
 }
 
-function enter(waiting: Waiting): void {
+function enter(waiting: WaitingRequest): void {
   if (isRead(waiting.request)) {
     beginLater(waiting);
     return;
@@ -170,14 +170,14 @@ function beginWrites(queue: WriteQueue): void {
   queue.begun = 0;
   let next = 0;
   for (; next < queue.waiting.length && queue.begun < writesPerIteration; next += 1)
-    start(queue.waiting[next] as Waiting);
+    start(queue.waiting[next] as WaitingRequest);
   queue.waiting.splice(0, next);
   if (queue.begun === 0) return;
   queue.isBeginning = true;
   setImmediate(beginWrites, queue);
 }
 
-function start(waiting: Waiting): void {
+function start(waiting: WaitingRequest): void {
   // A client that has gone is not answered.
   if (waiting.response.destroyed) return;
   if (isRefused(waiting, 0)) {
@@ -188,17 +188,17 @@ function start(waiting: Waiting): void {
   beginNow(waiting);
 }
 
-function isRefused(waiting: Waiting, ahead: number): boolean {
+function isRefused(waiting: WaitingRequest, ahead: number): boolean {
   const { isCrowded, isExempt } = waiting.queue;
   return (isCrowded(ahead) || isLate(waiting)) && !isExempt(waiting.request);
 }
 
 /** The client of a write that was queued for long behind many others may have given up. */
-function isLate({ since, behind }: Waiting): boolean {
+function isLate({ since, behind }: WaitingRequest): boolean {
   return behind >= mostWaiting.few && performance.now() - since > mostWaiting.milliseconds;
 }
 
-function refuse(waiting: Waiting): void {
+function refuse(waiting: WaitingRequest): void {
   const { queue } = waiting;
   shed.add(waiting.request);
   if (queue.refused.length >= mostWaiting.commands) {
@@ -233,7 +233,7 @@ function isRead({ method = '' }: IncomingMessage): boolean {
  * Has a read begin in the next iteration of the event loop. Each read has its own callback, so that a read that does
  * not wait is answered before the next one begins.
  */
-function beginLater(waiting: Waiting): void {
+function beginLater(waiting: WaitingRequest): void {
   if (!isNoting) {
     isNoting = true;
     setImmediate(noteIteration);
@@ -246,14 +246,14 @@ function noteIteration(): void {
   iterationBegan = performance.now();
 }
 
-function beginRead(waiting: Waiting): void {
+function beginRead(waiting: WaitingRequest): void {
   // A client that has gone is not answered.
   if (waiting.response.destroyed) return;
   if (performance.now() - iterationBegan < iterationMilliseconds) beginNow(waiting);
   else beginLater(waiting);
 }
 
-function beginNow({ came, request, begin }: Waiting): void {
+function beginNow({ came, request, begin }: WaitingRequest): void {
   queuedFor.set(request, performance.now() - came);
   begin();
 }
@@ -280,7 +280,7 @@ function hold(socket: Socket, connection: Connection, response: ServerResponse):
 }
 
 /** Has a request wait for the earlier ones of its connection, which is not read meanwhile. */
-function pipeline(waiting: Waiting): void {
+function pipeline(waiting: WaitingRequest): void {
   const { socket } = waiting.request;
   const { pipelined } = connections.get(socket) as Connection;
   pipelined.push(waiting);

@@ -21,7 +21,7 @@ import {
   uuid,
   withKeywords,
 } from './basics.ts';
-import { accountEmail, objectOf, type Schema, schemaRef } from './fields.ts';
+import { type ApiSchema, accountEmail, objectOf, schemaRef } from './fields.ts';
 
 const secret: Shape<string> = { type: 'string', format: 'password', writeOnly: true };
 
@@ -49,13 +49,13 @@ const draftData: Shape<Record<string, unknown>> = {
 };
 
 /** The subject of unsaved changes: a document, or a global. */
-type Changed = { collection: string; id: string } | { global: string; id: null };
+type DraftSubject = { collection: string; id: string } | { global: string; id: null };
 
 const shownDraft = { id: orNull(text), title: text, updatedAt: time, version: orNull(count) };
 const shownDraftWithData = { ...shownDraft, data: draftData };
 
 /** Unsaved changes of a document, with `collection`, or of a global, with `global`. */
-const ownDraft = ofType<Changed & Omit<Members<typeof shownDraft>, 'id'>>(
+const ownDraft = ofType<DraftSubject & Omit<Members<typeof shownDraft>, 'id'>>(
   closed({ collection: text, global: text, ...shownDraft }, namesOf(shownDraft)),
 );
 
@@ -89,7 +89,7 @@ export const accountSchemas = {
   Invitation: invitation,
   Invitations: closed({ invitations: listOf(refTo('Invitation', invitation)) }),
   OwnDraft: ownDraft,
-  OwnDraftWithData: ofType<Changed & Omit<Members<typeof shownDraftWithData>, 'id'>>(
+  OwnDraftWithData: ofType<DraftSubject & Omit<Members<typeof shownDraftWithData>, 'id'>>(
     closed({ collection: text, global: text, ...shownDraftWithData }, namesOf(shownDraftWithData)),
   ),
   OwnDrafts: closed({ drafts: listOf(refTo('OwnDraft', ownDraft)) }),
@@ -132,10 +132,10 @@ export function loginSchema<User>(user: Shape<User>) {
 export function usersSchemas(
   { adminCollection }: Model,
   { slug, fields }: Collection,
-  own: Record<string, Schema>,
-): Record<string, Schema> {
+  own: Record<string, ApiSchema>,
+): Record<string, ApiSchema> {
   const name = `collections.${slug}`;
-  const bodyWithout = (left: string, members: Record<string, Schema>) => {
+  const bodyWithout = (left: string, members: Record<string, ApiSchema>) => {
     const given = fields.filter((field) => field.name !== left && !Object.hasOwn(members, field.name));
     return objectOf(given, 'create', { ...own, ...members });
   };
@@ -149,6 +149,6 @@ export function usersSchemas(
 }
 
 /** The body of a write to an auth collection, which may carry a password. */
-export function withPassword(body: Schema): Schema {
+export function withPassword(body: ApiSchema): ApiSchema {
   return { ...body, properties: { ...(isObject(body.properties) ? body.properties : {}), password: newPassword } };
 }

@@ -1,9 +1,9 @@
-import { type Schema, schemaRef } from './fields.ts';
+import { type ApiSchema, schemaRef } from './fields.ts';
 
 declare const value: unique symbol;
 
 /** A schema of values of a type: from a shape come the OpenAPI description of an answer and the type of its JSON. */
-export type Shape<T> = Schema & { readonly [value]?: T };
+export type Shape<T> = ApiSchema & { readonly [value]?: T };
 
 /** The values of a shape, as JSON. */
 export type ValueOf<S> = S extends { readonly [value]?: infer T } ? T : never;
@@ -50,7 +50,7 @@ export const anything: Shape<unknown> = {};
 export const anyObject: Shape<Record<string, unknown>> = { type: 'object' };
 
 /** A member of a body that the service ignores, so that a document that was read can be sent back. */
-export const ignored: Schema = { description: 'Set by the server, ignored in a body.', readOnly: true };
+export const ignored: ApiSchema = { description: 'Set by the server, ignored in a body.', readOnly: true };
 
 /** An object with these members and no other. */
 export function closed<P extends Record<string, Shape<unknown>>, Needed extends keyof P & string = keyof P & string>(
@@ -66,7 +66,7 @@ export function closed<P extends Record<string, Shape<unknown>>, Needed extends 
 }
 
 /** A schema of values of a type that is declared elsewhere. */
-export function ofType<T>(schema: Schema): Shape<T> {
+export function ofType<T>(schema: ApiSchema): Shape<T> {
   return schema;
 }
 
@@ -116,7 +116,7 @@ export function orNull<T>(shape: Shape<T>): Shape<T | null> {
 }
 
 /** This, with more keywords, which narrow its values. */
-export function withKeywords<T>(shape: Shape<T>, keywords: Schema): Shape<T> {
+export function withKeywords<T>(shape: Shape<T>, keywords: ApiSchema): Shape<T> {
   return { ...shape, ...keywords };
 }
 

@@ -1,7 +1,7 @@
 import type { Collection } from '../../config/model.ts';
 import { type UniqueField, uniqueFields } from '../../events/facts/claims.ts';
 import { choice, closed, count, described, flag, listOf, namesOf, orNull, place, text, uuid } from './basics.ts';
-import { type Schema, schemaRef } from './fields.ts';
+import { type ApiSchema, schemaRef } from './fields.ts';
 
 const most = 1000;
 const index = described(count, 'The index of the document in the call, from 0.');
@@ -29,7 +29,7 @@ export const bulkAnswers = {
 };
 
 /** The answers of calls about many documents of these collections. */
-export function bulkSchemas(collections: readonly Collection[]): Record<string, Schema> {
+export function bulkSchemas(collections: readonly Collection[]): Record<string, ApiSchema> {
   const open = collections.filter(({ upload }) => !upload);
   if (open.length === 0) return {};
   const { BulkUpserted, ...others } = bulkAnswers;
@@ -37,7 +37,7 @@ export function bulkSchemas(collections: readonly Collection[]): Record<string, 
 }
 
 /** The bodies of calls about many documents of a collection. */
-export function bulkBodies(collection: Collection): Record<string, Schema> {
+export function bulkBodies(collection: Collection): Record<string, ApiSchema> {
   const { slug, upload } = collection;
   const name = `collections.${slug}`;
   if (upload) return {};
@@ -50,13 +50,13 @@ export function bulkBodies(collection: Collection): Record<string, Schema> {
   );
   const upserted = closed({ docs: docsOf('update'), upsertBy });
   const dryRun = described(flag, 'True: nothing is done, and the answer shows what would be done.');
-  const selections: Record<string, Schema>[] = [
+  const selections: Record<string, ApiSchema>[] = [
     { where: schemaRef(`${name}.where`) },
     { ids: { ...listOf(text), maxItems: most, uniqueItems: true } },
   ];
-  const changeOf = (more: Record<string, Schema>) => ({
+  const changeOf = (more: Record<string, ApiSchema>) => ({
     oneOf: selections.map((one) =>
-      closed<Record<string, Schema>>({ ...one, ...more, dryRun }, [...namesOf(one), ...namesOf(more)]),
+      closed<Record<string, ApiSchema>>({ ...one, ...more, dryRun }, [...namesOf(one), ...namesOf(more)]),
     ),
   });
   return {

@@ -8,7 +8,7 @@ import { build } from '../platform/version.ts';
 import type { Api } from '../ports.ts';
 
 /** A document, and the fingerprint of its inputs. */
-export type Made = { fingerprint: string; document: string };
+export type CachedDocument = { fingerprint: string; document: string };
 
 /** The parts of a service that its documents depend on. */
 type Subject = Pick<App, 'model' | 'site' | 'baseUrl'>;
@@ -28,13 +28,13 @@ export function openDocumentCache({ directory, subject, log }: Options) {
   let isClosed = false;
 
   /** Gives a document as text; `make` is called when it is not there, once for all concurrent callers. */
-  function read(api: Api, make: () => Promise<Made>): Promise<string> {
+  function read(api: Api, make: () => Promise<CachedDocument>): Promise<string> {
     const text = making.get(api) ?? find(api, make).finally(() => making.delete(api));
     making.set(api, text);
     return text;
   }
 
-  async function find(api: Api, make: () => Promise<Made>): Promise<string> {
+  async function find(api: Api, make: () => Promise<CachedDocument>): Promise<string> {
     const path = join(directory, fileOf[api]);
     // A file that cannot be read cannot be written either, which is logged.
     const cached = await readFile(path, 'utf8').catch(() => '');
@@ -45,7 +45,7 @@ export function openDocumentCache({ directory, subject, log }: Options) {
     return made.document;
   }
 
-  async function keep(path: string, { fingerprint, document }: Made): Promise<void> {
+  async function keep(path: string, { fingerprint, document }: CachedDocument): Promise<void> {
     const text = `${digestOf(fingerprint, document)}\n${document}`;
     await writeFile(path, text, { mode: privateFile }).catch((err) => {
       log.warn({ err }, 'an OpenAPI document cannot be kept, and is made again when the next thread asks for it');

@@ -1,11 +1,11 @@
 import type { AuthOptions, Collection, Global, Model, Operation as Right } from '../../config/model.ts';
 import { anyField } from '../../config/traits.ts';
 import { cookieName } from '../callers/cookies.ts';
-import type { Schema } from './fields.ts';
-import { type Answers, json, refusals, refusalsForNow } from './responses.ts';
+import type { ApiSchema } from './fields.ts';
+import { type DescribedAnswers, json, refusals, refusalsForNow } from './responses.ts';
 
 /** The callers that a route admits. */
-export type Caller =
+export type AdmittedCallers =
   /** For everybody: no credential is looked at. `isCounted`: calls per minute are bounded. */
   | { kind: 'anybody'; isCounted?: true }
   /** Those that a rule of the configuration admits, or the default rule. */
@@ -28,7 +28,7 @@ export type Caller =
 type Security = Record<string, string[]>[];
 
 /** The credentials there are, as security schemes. Only users have others than a key. */
-export function schemesOf(model: Model, site: string | null): Record<string, Schema> {
+export function schemesOf(model: Model, site: string | null): Record<string, ApiSchema> {
   const accounts = accountsOf(model);
   const key = { type: 'apiKey', in: 'header', name: 'x-api-key', description: keyText };
   const ofSite =
@@ -52,7 +52,7 @@ export function withSite(security: Security): Security {
 }
 
 /** The credentials that a route needs. */
-export function securityOf(model: Model, caller: Caller): Security {
+export function securityOf(model: Model, caller: AdmittedCallers): Security {
   switch (caller.kind) {
     case 'anybody':
       return [];
@@ -80,7 +80,7 @@ export function securityOf(model: Model, caller: Caller): Security {
 }
 
 /** The refusals for missing rights, and for too many calls. */
-export function refusalsOf(model: Model, caller: Caller, isWrite: boolean): Answers {
+export function refusalsOf(model: Model, caller: AdmittedCallers, isWrite: boolean): DescribedAnswers {
   if (caller.kind === 'anybody') return caller.isCounted && model.rateLimit ? refusalsForNow([429]) : {};
   const comesByCookie = accountsOf(model).some(({ auth }) => auth.cookies);
   if (caller.kind === 'auditor' || caller.kind === 'eraser') return refusalsOfAudit(model, caller, comesByCookie);
@@ -104,9 +104,9 @@ function sentenceOf(reasons: readonly string[]): string {
  */
 function refusalsOfAudit(
   model: Model,
-  caller: Extract<Caller, { kind: 'auditor' | 'eraser' }>,
+  caller: Extract<AdmittedCallers, { kind: 'auditor' | 'eraser' }>,
   comesByCookie: boolean,
-): Answers {
+): DescribedAnswers {
   const isEraser = caller.kind === 'eraser';
   const reasons = [
     isEraser ? 'the API key does not have the right' : 'the caller lacks the scope',
@@ -124,7 +124,7 @@ function refusalsOfAudit(
 }
 
 /** A collection of accounts. */
-export type Account = Collection & { auth: AuthOptions };
+export type AuthCollection = Collection & { auth: AuthOptions };
 
 /** Without a rule no credential is refused, and a key may write every field; but not all that a user may not. */
 function mayBeForbidden(model: Model, { target, right }: { target: Collection | Global; right: Right }): boolean {
@@ -134,7 +134,7 @@ function mayBeForbidden(model: Model, { target, right }: { target: Collection | 
 }
 
 /** The collections whose users are let in where an auth collection has no rule. */
-function admittedWithoutRule(model: Model, { slug }: Account, right: Right): string[] {
+function admittedWithoutRule(model: Model, { slug }: AuthCollection, right: Right): string[] {
   const admins = adminsOf(model);
   return right === 'read' || right === 'update' ? [slug, ...admins] : admins;
 }
@@ -154,11 +154,11 @@ function usersOf(model: Model, slugs?: readonly string[]): Security {
   return [{ bearer: [] }, ...cookies.map(({ slug }) => ({ [schemeOf(slug)]: [] }))];
 }
 
-function accountsOf({ collections }: Model): Account[] {
+function accountsOf({ collections }: Model): AuthCollection[] {
   return [...collections.values()].filter(isAccount);
 }
 
-function isAccount(target: Collection | Global): target is Account {
+function isAccount(target: Collection | Global): target is AuthCollection {
   return target.kind === 'collection' && target.auth !== null;
 }
 
@@ -181,7 +181,7 @@ const bearerText =
   'The token of a user, from a login. If an API key is sent too, both must be valid, and the rights are those of the ' +
   'user.';
 
-function cookie(slug: string, name: string): Schema {
+function cookie(slug: string, name: string): ApiSchema {
   return {
     type: 'apiKey',
     in: 'cookie',

@@ -25,7 +25,7 @@ import {
 } from './basics.ts';
 import { type bulkAnswers, bulkBodies, bulkSchemas } from './bulk-components.ts';
 import { absent, conflicts, errorSchema, errorSchemas, fieldErrors, stale } from './error-components.ts';
-import { objectOf, type Schema, schemaRef } from './fields.ts';
+import { type ApiSchema, objectOf, schemaRef } from './fields.ts';
 import { keyBodies, keySchemas } from './key-components.ts';
 import { pointingSchemas, trashSchemas } from './pointing-components.ts';
 import { blockSchema, type everySchemas, fieldSchema, schemasOf } from './schema-components.ts';
@@ -34,7 +34,7 @@ import { webhookSchemas } from './webhook-components.ts';
 import { conditionSchemas, whereOf } from './where.ts';
 
 /** Every schema of the document by its name. Names with a dot are made from slugs, so that they meet no other name. */
-export function componentsOf(model: Model): Record<string, Schema> {
+export function componentsOf(model: Model): Record<string, ApiSchema> {
   const hasAccounts = [...model.collections.values()].some(({ auth }) => auth);
   return {
     ...fixed,
@@ -52,7 +52,7 @@ export function componentsOf(model: Model): Record<string, Schema> {
   };
 }
 
-function collectionSchemas(model: Model, collection: Collection): Record<string, Schema> {
+function collectionSchemas(model: Model, collection: Collection): Record<string, ApiSchema> {
   const { slug, fields, auth } = collection;
   const name = `collections.${slug}`;
   const made = { id: uuid, createdAt: time, updatedAt: time };
@@ -76,7 +76,7 @@ function collectionSchemas(model: Model, collection: Collection): Record<string,
 }
 
 /** The answer to a write. */
-function writtenOf(fields: readonly Field[], made: Record<string, Schema>): Schema {
+function writtenOf(fields: readonly Field[], made: Record<string, ApiSchema>): ApiSchema {
   return {
     ...objectOf(fields, 'answer', made),
     required: Object.keys(made),
@@ -102,7 +102,7 @@ export function listSchema<T>(document: Shape<T>) {
   return closed({ ...always, nextCursor }, namesOf(always));
 }
 
-function globalSchemas({ slug, fields }: Global): Record<string, Schema> {
+function globalSchemas({ slug, fields }: Global): Record<string, ApiSchema> {
   const name = `globals.${slug}`;
   const unwritten = orNull(time);
   const made = { createdAt: unwritten, updatedAt: unwritten };

@@ -7,10 +7,10 @@ import { auditSchemasOf } from './audit/components.ts';
 import { refusalsOf, schemesOf, securityOf, withSite } from './callers.ts';
 import { componentsOf } from './components.ts';
 import { ofGlobalsTag, ofTag } from './descriptions.ts';
-import type { Schema } from './fields.ts';
+import type { ApiSchema } from './fields.ts';
 import { loadHapiSwagger } from './generator.ts';
-import { type Draft, mend } from './mend.ts';
-import type { Operation } from './operation.ts';
+import { type GeneratedDocument, mend } from './mend.ts';
+import type { ApiOperation } from './operation.ts';
 
 const jsonPath = '/openapi.json';
 
@@ -26,13 +26,13 @@ const auditDescription =
   'The history of documents and accounts with authors and reasons, and the proofs of it. These routes are not part of ' +
   '`/api/openapi.json`. Events written under an earlier configuration are returned unchanged.';
 
-type Described = Pick<App, 'model' | 'site' | 'basePath'>;
+type ServiceParts = Pick<App, 'model' | 'site' | 'basePath'>;
 
 type Contents = {
   title: (name: string) => string;
   description: string;
   tags: (model: Model) => Tag[];
-  schemas: (model: Model) => Record<string, Schema>;
+  schemas: (model: Model) => Record<string, ApiSchema>;
 };
 
 const contents: Record<Api, Contents> = {
@@ -51,7 +51,7 @@ const contents: Record<Api, Contents> = {
  *
  * @param routes all of the service; those that describe an operation of this document are in it.
  */
-export async function makeOpenApi<A extends Described>(
+export async function makeOpenApi<A extends ServiceParts>(
   app: A,
   routes: Plugin<{ app: A }>,
   api: Api = 'contract',
@@ -79,7 +79,9 @@ export async function makeOpenApi<A extends Described>(
   });
   const { statusCode, result } = await server.inject(jsonPath);
   if (statusCode !== 200) throw new Error(`hapi-swagger answered ${statusCode}: ${JSON.stringify(result)}`);
-  return JSON.stringify(mend(result as Draft, { operations, schemas: schemas(app.model), basePath: app.basePath }));
+  return JSON.stringify(
+    mend(result as GeneratedDocument, { operations, schemas: schemas(app.model), basePath: app.basePath }),
+  );
 }
 
 /** The author's words where there are some, but for the audit routes, which are the same in every service. */
@@ -97,7 +99,10 @@ function apiOf(path: string): Api {
 }
 
 /** Tells hapi-swagger about a route, in its words. A route without an operation is not part of the API. */
-function describe({ method, path, settings }: RequestRoute, { model, site }: Described): [id: string, Operation][] {
+function describe(
+  { method, path, settings }: RequestRoute,
+  { model, site }: ServiceParts,
+): [id: string, ApiOperation][] {
   const { plugins = {} } = settings;
   if (!plugins.openApi) return [];
   const operation = plugins.openApi();

@@ -3,13 +3,13 @@ import type { Field } from '../../config/model.ts';
 import { isObject, type Json } from '../../config/schema.ts';
 
 /** A schema object of OpenAPI 3.0. */
-export type Schema = { [keyword: string]: Json };
+export type ApiSchema = { [keyword: string]: Json };
 
 /** Where a schema stands: in an answer, in the body of a create, or in that of an update. */
 type Use = 'answer' | 'create' | 'update';
 
 /** How the value of each field type is described, when there is one. The rules are those of `config/fields.ts`. */
-const values: Record<FieldType, (field: Field, use: Use) => Schema> = {
+const values: Record<FieldType, (field: Field, use: Use) => ApiSchema> = {
   text,
   textarea: text,
   richText: json,
@@ -45,7 +45,7 @@ const values: Record<FieldType, (field: Field, use: Use) => Schema> = {
  *
  * @param own members that are not fields, by name.
  */
-export function objectOf(fields: readonly Field[], use: Use, own: Readonly<Record<string, Schema>> = {}): Schema {
+export function objectOf(fields: readonly Field[], use: Use, own: Readonly<Record<string, ApiSchema>> = {}): ApiSchema {
   const given = fields.filter(({ type, isServerMade }) => use === 'answer' || (type !== 'join' && !isServerMade));
   const members = given.map((field) => [field.name, member(field, use)] as const);
   const required = given.filter((field) => isNeeded(field, use)).map(({ name }) => name);
@@ -59,7 +59,7 @@ export function objectOf(fields: readonly Field[], use: Use, own: Readonly<Recor
 }
 
 /** Refers to a schema by its name in the document. */
-export function schemaRef(name: string): Schema {
+export function schemaRef(name: string): ApiSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
@@ -68,7 +68,7 @@ function isNeeded({ required, makeDefault, access }: Field, use: Use): boolean {
   return use === 'create' && required === true && !makeDefault;
 }
 
-function member(field: Field, use: Use): Schema {
+function member(field: Field, use: Use): ApiSchema {
   const value = values[field.type](field, use);
   const isAlwaysThere = field.required || (use === 'answer' && isList(field));
   const { label, admin, defaultValue } = field;
@@ -86,7 +86,7 @@ function inside(use: Use): Use {
 }
 
 /** `nullable` counts only beside a `type`, and null must be among the values of an `enum`. */
-export function nullable(schema: Schema): Schema {
+export function nullable(schema: ApiSchema): ApiSchema {
   const { type, oneOf, enum: options } = schema;
   if (Array.isArray(oneOf))
     return { oneOf: oneOf.map((one, index) => (index === 0 && isObject(one) ? nullable(one) : one)) };
@@ -94,7 +94,7 @@ export function nullable(schema: Schema): Schema {
   return { ...schema, nullable: true, ...(Array.isArray(options) ? { enum: [...options, null] } : {}) };
 }
 
-function text({ required, minLength = 0, maxLength, pattern }: Field): Schema {
+function text({ required, minLength = 0, maxLength, pattern }: Field): ApiSchema {
   const least = required ? Math.max(minLength, 1) : minLength;
   return {
     type: 'string',
@@ -104,25 +104,25 @@ function text({ required, minLength = 0, maxLength, pattern }: Field): Schema {
   };
 }
 
-function email(field: Field): Schema {
+function email(field: Field): ApiSchema {
   return formed(field, '^[^@\\u0000-\\u0020]+@[^@\\u0000-\\u0020]+$', 'ada@example.org');
 }
 
 /** The e-mail of an account as it may be sent: white space around it is cut off before its length counts. */
-export const accountEmail: Schema = {
+export const accountEmail: ApiSchema = {
   type: 'string',
   pattern: '^\\s*[^@\\s]+@[^@\\s]+\\s*$',
   example: 'ada@example.org',
 };
 
 /** A text that has a form by its type, beside the pattern that the field may have. */
-function formed(field: Field, form: string, example: string): Schema {
+function formed(field: Field, form: string, example: string): ApiSchema {
   const { pattern, ...rest } = text(field);
   return { ...rest, pattern: form, ...(pattern === undefined ? {} : { allOf: [{ pattern }] }), example };
 }
 
 /** The format `date-time` wants seconds; a body may leave them out, an answer has them. */
-function datetime(_: Field, use: Use): Schema {
+function datetime(_: Field, use: Use): ApiSchema {
   if (use === 'answer') return { type: 'string', format: 'date-time' };
   const date = '\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])';
   const time = '([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d+)?)?';
@@ -130,33 +130,33 @@ function datetime(_: Field, use: Use): Schema {
   return { type: 'string', pattern: `^${date}T${time}${zone}$`, example: '2024-02-29T12:30:00Z' };
 }
 
-function number({ integer, min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }: Field): Schema {
+function number({ integer, min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }: Field): ApiSchema {
   return { type: integer ? 'integer' : 'number', minimum: min, maximum: max };
 }
 
-function oneOption({ options = [] }: Field): Schema {
+function oneOption({ options = [] }: Field): ApiSchema {
   return { type: 'string', enum: options.map(({ value }) => value) };
 }
 
 /** Without a type, null passes too. */
-function json({ required }: Field): Schema {
+function json({ required }: Field): ApiSchema {
   const types = ['object', 'string', 'number', 'boolean'].map((type) => ({ type }));
   return { ...(required ? { anyOf: [...types, { type: 'array', items: {} }] } : {}), example: {} };
 }
 
-function reference(field: Field, use: Use): Schema {
+function reference(field: Field, use: Use): ApiSchema {
   const value = documentOrId(field.relationTo ?? '', use);
   return field.hasMany ? list(field, value) : value;
 }
 
 /** With `depth` the document stands in the place of its id. */
-function documentOrId(slug: string, use: Use): Schema {
+function documentOrId(slug: string, use: Use): ApiSchema {
   const id = { type: 'string', format: 'uuid', description: `The id of a document of ${slug}.` };
   return use === 'answer' ? { oneOf: [id, schemaRef(`collections.${slug}`)] } : id;
 }
 
 /** A list that is not required may be empty whatever its minLength. */
-function list({ required, minLength = 0, maxLength }: Field, items: Schema): Schema {
+function list({ required, minLength = 0, maxLength }: Field, items: ApiSchema): ApiSchema {
   const least = Math.max(minLength, required ? 1 : 0);
   return {
     type: 'array',
@@ -167,6 +167,6 @@ function list({ required, minLength = 0, maxLength }: Field, items: Schema): Sch
   };
 }
 
-function blockOf({ slug, fields }: { slug: string; fields: readonly Field[] }, use: Use): Schema {
+function blockOf({ slug, fields }: { slug: string; fields: readonly Field[] }, use: Use): ApiSchema {
   return objectOf(fields, use, { blockType: { type: 'string', enum: [slug] } });
 }

@@ -1,33 +1,33 @@
 import type { Json } from '../../config/schema.ts';
-import { type Schema, schemaRef } from './fields.ts';
-import type { Operation } from './operation.ts';
-import type { Answers } from './responses.ts';
+import { type ApiSchema, schemaRef } from './fields.ts';
+import type { ApiOperation } from './operation.ts';
+import type { DescribedAnswers } from './responses.ts';
 
-type Parameter = { name: string; in: string; schema: Schema; [key: string]: Json };
+type Parameter = { name: string; in: string; schema: ApiSchema; [key: string]: Json };
 
-type OperationDraft = { operationId: string; parameters?: Parameter[]; requestBody?: Schema; responses: Schema };
+type OperationDraft = { operationId: string; parameters?: Parameter[]; requestBody?: ApiSchema; responses: ApiSchema };
 
 /** The document as hapi-swagger generates it; only the parts that are changed here. */
-export type Draft = {
+export type GeneratedDocument = {
   openapi: string;
-  info: Schema;
+  info: ApiSchema;
   servers: { url: string }[];
-  tags: Schema[];
+  tags: ApiSchema[];
   paths: { [path: string]: { [method: string]: OperationDraft } };
-  components: { schemas: Record<string, Schema> };
+  components: { schemas: Record<string, ApiSchema> };
 };
 
 /** The parts of the document that hapi-swagger does not know. */
-type Told = {
+type DescribedParts = {
   /** The operations of the routes, by id: the source of query parameters, bodies and answers. */
-  operations: ReadonlyMap<string, Operation>;
+  operations: ReadonlyMap<string, ApiOperation>;
   /** All schemas of the document: they take the place of those that joi has no words for. */
-  schemas: Record<string, Schema>;
+  schemas: Record<string, ApiSchema>;
   basePath: string;
 };
 
 /** Fills the gaps of hapi-swagger; docs/dependencies.md has the reasons. */
-export function mend(draft: Draft, { operations, schemas, basePath }: Told): Draft {
+export function mend(draft: GeneratedDocument, { operations, schemas, basePath }: DescribedParts): GeneratedDocument {
   for (const path of Object.values(draft.paths)) {
     for (const operation of Object.values(path)) {
       const told = operations.get(operation.operationId);
@@ -51,14 +51,14 @@ export function mend(draft: Draft, { operations, schemas, basePath }: Told): Dra
   };
 }
 
-function bodiesOf({ body, form }: Operation): Schema {
+function bodiesOf({ body, form }: ApiOperation): ApiSchema {
   return {
     ...(body ? { 'application/json': { schema: schemaRef(body) } } : {}),
     ...(form ? { 'multipart/form-data': { schema: schemaRef(form.schema), encoding: form.encoding } } : {}),
   };
 }
 
-function responsesOf(answers: Answers): Schema {
+function responsesOf(answers: DescribedAnswers): ApiSchema {
   const responses = Object.entries(answers).map(([status, { schema, type, others = {}, example, ...rest }]) => {
     const bodies = schema ? { [type ?? 'application/json']: schema, ...others } : {};
     const content = Object.entries(bodies).map(([name, body]) => {
@@ -75,6 +75,6 @@ function mendParameter({ schema, ...parameter }: Parameter): Parameter {
   return { ...parameter, schema: format ? { ...rest, format: 'uuid' } : rest };
 }
 
-function queryOf({ query = {} }: Operation): Parameter[] {
+function queryOf({ query = {} }: ApiOperation): Parameter[] {
   return Object.entries(query).map(([name, { told }]) => ({ name, in: 'query', ...told }));
 }

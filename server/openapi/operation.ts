@@ -3,9 +3,9 @@ import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { fieldsInside } from '../../config/nesting.ts';
 import { hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
 import type { Parameter } from '../queries/parameters.ts';
-import type { Caller } from './callers.ts';
+import type { AdmittedCallers } from './callers.ts';
 import {
-  type Answers,
+  type DescribedAnswers,
   ofHooks,
   refusalForNow,
   refusals,
@@ -13,13 +13,13 @@ import {
   refusalsOfThen,
   refusalsOfUploads,
 } from './responses.ts';
-import type { Form } from './uploads.ts';
+import type { MultipartForm } from './uploads.ts';
 
 /** Query parameters by their names, as the document has them. */
-export type Described = Record<string, Pick<Parameter, 'told'>>;
+export type ParameterDescriptions = Record<string, Pick<Parameter, 'told'>>;
 
 /** The OpenAPI description of a route. */
-export type Operation = {
+export type ApiOperation = {
   /** Unique in the document, and the same from one start to the next. */
   id: string;
   tag: string;
@@ -28,23 +28,23 @@ export type Operation = {
   description: string;
   params?: Joi.ObjectSchema;
   /** The table by which the route reads its query. */
-  query?: Described;
+  query?: ParameterDescriptions;
   headers?: Joi.ObjectSchema;
   /** The name of the schema of a JSON body. */
   body?: string;
   /** Whether a call without a body is as one with `{}`. */
   isBodyOptional?: boolean;
   /** The form that is taken, in the place of a JSON body or beside it. */
-  form?: Form;
+  form?: MultipartForm;
   /** Without those that follow from `caller`. */
-  answers: Answers;
-  caller: Caller;
+  answers: DescribedAnswers;
+  caller: AdmittedCallers;
 };
 
 declare module '@hapi/hapi' {
   interface PluginSpecificConfiguration {
     /** Gives what the OpenAPI document says about the route: called when the document is made, never for a request. */
-    openApi?: () => Operation;
+    openApi?: () => ApiOperation;
   }
 }
 
@@ -80,19 +80,19 @@ export function headersOfWrite(target: Collection | Global, others: Record<strin
 }
 
 /** The refusals of a read, without those for missing rights. */
-export function readRefusals(model: Model, target: Collection | Global): Answers {
+export function readRefusals(model: Model, target: Collection | Global): DescribedAnswers {
   return { ...queryRefusals(target), ...ofHooks(readsThroughHooks(model, target)) };
 }
 
 /** The refusals of a read that sends no document, so that no hook runs; of one of these targets or of all. */
-export function queryRefusals(...targets: readonly (Collection | Global)[]): Answers {
+export function queryRefusals(...targets: readonly (Collection | Global)[]): DescribedAnswers {
   // Reads as of a moment: by the audit rule, unless the collection opens them to all its readers.
   const isOpen = targets.some((target) => target.kind === 'collection' && target.hasPublicHistory);
   return { ...refusals([400, 500]), ...(isOpen ? {} : refusals([403])), ...refusalsOfThen };
 }
 
 /** The refusals of a write, without those for missing rights. It is answered as a read is, but takes no `depth`. */
-export function writeRefusals(target: Collection | Global): Answers {
+export function writeRefusals(target: Collection | Global): DescribedAnswers {
   const collection = target.kind === 'collection' ? target : null;
   return {
     ...refusals([400, 408, 413, 415, 500]),

@@ -1,20 +1,20 @@
 import type { Json } from '../../config/schema.ts';
 import { count, place, text } from './basics.ts';
-import { type Schema, schemaRef } from './fields.ts';
+import { type ApiSchema, schemaRef } from './fields.ts';
 
 /** The answer of a status: JSON unless another type is given, and without a schema no body. `others`: by media type. */
-export type Answer = {
+export type DescribedAnswer = {
   description: string;
-  schema?: Schema;
+  schema?: ApiSchema;
   type?: string;
-  others?: Record<string, Schema>;
-  headers?: Record<string, Schema>;
+  others?: Record<string, ApiSchema>;
+  headers?: Record<string, ApiSchema>;
   /** Of a body in JSON. */
   example?: Json;
 };
 
 /** The answers of an operation by their status. */
-export type Answers = { [status: string]: Answer };
+export type DescribedAnswers = { [status: string]: DescribedAnswer };
 
 /** The meaning of each refusal (contract, section 7), for the statuses that operations can have. */
 const meanings = {
@@ -35,12 +35,12 @@ const meaningsForNow = {
 } as const;
 
 /** An answer with an example of its body, where there is one. */
-export function withExample(answer: Answer, example: Json | undefined): Answer {
+export function withExample(answer: DescribedAnswer, example: Json | undefined): DescribedAnswer {
   return example === undefined ? answer : { ...answer, example };
 }
 
 /** A header of an answer. */
-export function header(description: string, schema: Schema, required = true): Schema {
+export function header(description: string, schema: ApiSchema, required = true): ApiSchema {
   return { description, required, schema };
 }
 
@@ -48,12 +48,12 @@ export function header(description: string, schema: Schema, required = true): Sc
 export const retryAfter = { 'Retry-After': header('The seconds to wait before the next attempt.', place) };
 
 /** The refusal of what is not possible just now. */
-export function unavailable(description: string): Answers {
+export function unavailable(description: string): DescribedAnswers {
   return { 503: { ...json(description, 'Error'), headers: retryAfter } };
 }
 
 /** The answer to a request that succeeds. */
-export function json(description: string, schema: string): Answer {
+export function json(description: string, schema: string): DescribedAnswer {
   return { description, schema: schemaRef(schema) };
 }
 
@@ -62,12 +62,12 @@ const ofThen = {
 };
 
 /** An answer that may be as of a moment. */
-export function asOfThen(answer: Answer): Answer {
+export function asOfThen(answer: DescribedAnswer): DescribedAnswer {
   return { ...answer, headers: { ...answer.headers, ...ofThen } };
 }
 
 /** The refusal of a document that is not there, today or as of a moment. */
-export const refusalOfAbsent: Answers = {
+export const refusalOfAbsent: DescribedAnswers = {
   404: json(
     'There is no such document. With `asOf`: if the document was created later or deleted before, and the caller may read ' +
       'its current or last version, `created` or `deleted` names the event.',
@@ -76,17 +76,17 @@ export const refusalOfAbsent: Answers = {
 };
 
 /** The refusal of what cannot be answered as of a moment just now. */
-export const refusalsOfThen: Answers = unavailable(
+export const refusalsOfThen: DescribedAnswers = unavailable(
   'Too many copies of the past are being built, or too many answers are queued; try again later.',
 );
 
 const behind = 'The search index is behind the documents; try again later.';
 
 /** The refusal of a search that the index cannot serve just now. */
-export const refusalOfSearch: Answers = unavailable(behind);
+export const refusalOfSearch: DescribedAnswers = unavailable(behind);
 
 /** As {@link refusalsOfThen}, where `q` may search as well. */
-export const refusalsOfThenOrSearch: Answers = unavailable(
+export const refusalsOfThenOrSearch: DescribedAnswers = unavailable(
   `Too many copies of the past are being built, or too many answers are queued; try again later. With \`q\`: ${behind}`,
 );
 
@@ -110,7 +110,7 @@ const ofDocument = {
 export const ofSchemas = { ETag: header('Changes when the answer changes.', text) };
 
 /** A document, with the tag that stands for it. */
-export function document(description: string, schema: string): Answer {
+export function document(description: string, schema: string): DescribedAnswer {
   return { ...json(description, schema), headers: ofDocument };
 }
 
@@ -123,27 +123,27 @@ const ofReplay = {
 };
 
 /** The answer to a write that may be named by an `Idempotency-Key`. */
-export function replayable(answer: Answer): Answer {
+export function replayable(answer: DescribedAnswer): DescribedAnswer {
   return { ...answer, headers: { ...answer.headers, ...ofReplay } };
 }
 
 /** The response when the client's copy is current, as requested by `If-None-Match`. */
-export const unchanged: Answers = {
+export const unchanged: DescribedAnswers = {
   304: { description: 'The document has not changed: it still has this `ETag`.', headers: ofDocument },
 };
 
 /** The refusal of a write that is meant for another version. */
-export const refusalOfStale: Answers = {
+export const refusalOfStale: DescribedAnswers = {
   412: json('The document is not at the version that `If-Match` names.', 'Stale'),
 };
 
 /** The refusal of an `Idempotency-Key` that came with something else before. */
-export const refusalOfOther: Answers = {
+export const refusalOfOther: DescribedAnswers = {
   422: json('The `Idempotency-Key` was used before, for another request.', 'Error'),
 };
 
 /** The answer to a restore: the document, or its state after one. */
-export function restored(schema: string): Answer {
+export function restored(schema: string): DescribedAnswer {
   const description = 'The document, with its `ETag`; with `dryRun`, the differences that the restore would make.';
   const { ETag } = ofDocument;
   return {
@@ -154,7 +154,7 @@ export function restored(schema: string): Answer {
 }
 
 /** The refusal of a restore that cannot be. */
-export const refusalOfRestore: Answers = {
+export const refusalOfRestore: DescribedAnswers = {
   409: json(
     'Unique values are taken, the past state was erased, or other writes keep changing the document.',
     'Unrestorable',
@@ -162,47 +162,47 @@ export const refusalOfRestore: Answers = {
 };
 
 /** Bytes of a file, of its own type, with these headers. */
-export function bytes(description: string, headers: readonly (keyof typeof ofFiles)[]): Answer {
+export function bytes(description: string, headers: readonly (keyof typeof ofFiles)[]): DescribedAnswer {
   return { description, schema: { type: 'string', format: 'binary' }, type: '*/*', headers: headersOf(headers) };
 }
 
 /** Headers of a file by their names. */
-export function headersOf(names: readonly (keyof typeof ofFiles)[]): Record<string, Schema> {
+export function headersOf(names: readonly (keyof typeof ofFiles)[]): Record<string, ApiSchema> {
   return Object.fromEntries(names.map((name) => [name, ofFiles[name]]));
 }
 
 /** The refusal of a store of files that does not answer, or is full. */
-export function refusalsOfStore(others = ''): Answers {
+export function refusalsOfStore(others = ''): DescribedAnswers {
   return unavailable(`The store of files does not answer, or is full${others}.`);
 }
 
 /** The refusals that differ if a body may be a file. */
-export const refusalsOfUploads: Answers = {
+export const refusalsOfUploads: DescribedAnswers = {
   413: json('The file is too large (then `errors` names `file`), or the rest of the body is.', 'Error'),
   415: json('The body has a type that this operation does not accept, or is compressed.', 'Error'),
   ...refusalsOfStore('; or too many writes are queued, or the clock of the service has jumped'),
 };
 
 /** The refusals with these statuses. */
-export function refusals(statuses: readonly (keyof typeof meanings)[]): Answers {
+export function refusals(statuses: readonly (keyof typeof meanings)[]): DescribedAnswers {
   return Object.fromEntries(
     statuses.map((status) => [status, json(meanings[status], status === 400 ? 'Invalid' : 'Error')]),
   );
 }
 
 /** The refusal of a write that cannot be recorded just now. */
-export const refusalForNow: Answers = unavailable(
+export const refusalForNow: DescribedAnswers = unavailable(
   'The disk is full, too many writes are queued, or the clock of the service has jumped.',
 );
 
 /** The refusals with these statuses where accounts are: they say when to come again. */
-export function refusalsForNow(statuses: readonly (keyof typeof meaningsForNow)[]): Answers {
+export function refusalsForNow(statuses: readonly (keyof typeof meaningsForNow)[]): DescribedAnswers {
   return Object.fromEntries(
     statuses.map((status) => [status, { ...json(meaningsForNow[status], 'Error'), headers: retryAfter }]),
   );
 }
 
 /** A hook may refuse with a status of its own. */
-export function ofHooks(isHooked: boolean): Answers {
+export function ofHooks(isHooked: boolean): DescribedAnswers {
   return isHooked ? { default: json('A hook of the configuration refused the request.', 'Error') } : {};
 }

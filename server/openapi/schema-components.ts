@@ -22,7 +22,7 @@ import {
   text,
   whole,
 } from './basics.ts';
-import { type Schema, schemaRef } from './fields.ts';
+import { type ApiSchema, schemaRef } from './fields.ts';
 
 const richTextSchema = closed({ features: listOf(choice(richTextFeatures)) });
 
@@ -72,7 +72,7 @@ export const fieldSchema = ofType<ShownField>(
           'Whether a missing value gets a default, by a constant or a function. Absent only on `row`.',
         ),
         access: rightsToField,
-      } satisfies Record<keyof ShownField, Schema>,
+      } satisfies Record<keyof ShownField, ApiSchema>,
       ['type'],
     ),
     'A field as configured. Options that are not set are absent; `name` is absent only on `row`.',
@@ -150,7 +150,7 @@ export const everySchemas = closed(
 );
 
 /** The answer of `/api/schemas` of a service: only with accounts it holds the rights of the caller. */
-export function schemasOf({ admin, richText }: Model, hasAccounts: boolean): Schema {
+export function schemasOf({ admin, richText }: Model, hasAccounts: boolean): ApiSchema {
   const members = {
     collections: hasAccounts ? collections : listOf(closed(collection)),
     globals: hasAccounts ? globals : listOf(closed(global)),

@@ -2,12 +2,12 @@ import type { Model } from '../../config/model.ts';
 import { momentParameter } from '../queries/query.ts';
 import { ofEveryRoute } from './audit/responses.ts';
 import { ifNoneMatch } from './descriptions.ts';
-import type { Schema } from './fields.ts';
-import { ifKnown, type Operation } from './operation.ts';
+import type { ApiSchema } from './fields.ts';
+import { type ApiOperation, ifKnown } from './operation.ts';
 import { asOfThen, json, ofSchemas, refusals, refusalsOfThen } from './responses.ts';
 
 /** `GET /api/schemas` */
-export function schemasOperation({ publicSchema }: Model): Operation {
+export function schemasOperation({ publicSchema }: Model): ApiOperation {
   return {
     id: 'readSchemas',
     tag: 'system',
@@ -29,7 +29,7 @@ export function schemasOperation({ publicSchema }: Model): Operation {
 }
 
 /** `GET /api/openapi.json` */
-export function openApiOperation({ publicSchema }: Model): Operation {
+export function openApiOperation({ publicSchema }: Model): ApiOperation {
   return {
     id: 'readOpenApi',
     tag: 'system',
@@ -41,7 +41,7 @@ export function openApiOperation({ publicSchema }: Model): Operation {
 }
 
 /** `GET /api/audit/openapi.json` */
-export function auditOpenApiOperation({ publicSchema }: Model): Operation {
+export function auditOpenApiOperation({ publicSchema }: Model): ApiOperation {
   return {
     id: 'audit_openApi',
     tag: 'system',
@@ -53,7 +53,7 @@ export function auditOpenApiOperation({ publicSchema }: Model): Operation {
 }
 
 /** `GET /health` */
-export function healthOperation(): Operation {
+export function healthOperation(): ApiOperation {
   return {
     id: 'readHealth',
     tag: 'system',
@@ -66,7 +66,7 @@ export function healthOperation(): Operation {
 }
 
 /** `GET /ready` */
-export function readyOperation(): Operation {
+export function readyOperation(): ApiOperation {
   return {
     id: 'readReady',
     tag: 'system',
@@ -86,14 +86,14 @@ export function readyOperation(): Operation {
   };
 }
 
-function notReadySchema(): Schema {
+function notReadySchema(): ApiSchema {
   return stateSchema(['starting', 'stopping', 'full', 'behind', 'waiting', 'outdated'], {
     reads: { type: 'string', enum: ['served'], description: 'While the disk is full.' },
     writes: { type: 'string', enum: ['refused'], description: 'While the disk is full.' },
   });
 }
 
-function stateSchema(states: string[], more: Record<string, Schema> = {}): Schema {
+function stateSchema(states: string[], more: Record<string, ApiSchema> = {}): ApiSchema {
   const properties = { status: { type: 'string', enum: states }, ...more };
   return { type: 'object', properties, required: ['status'], additionalProperties: false };
 }

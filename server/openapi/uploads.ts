@@ -3,13 +3,13 @@ import { isList, typeFacts } from '../../config/field-types.ts';
 import type { Collection, Field, UploadOptions } from '../../config/model.ts';
 import { isNesting } from '../../config/nesting.ts';
 import { isObject } from '../../config/schema.ts';
-import { objectOf, type Schema } from './fields.ts';
+import { type ApiSchema, objectOf } from './fields.ts';
 
 /** An upload collection. */
 type UploadCollection = Collection & { upload: UploadOptions };
 
 /** A body in `multipart/form-data`: the name of its schema, and how parts are sent that are not one text each. */
-export type Form = { schema: string; encoding: Record<string, Encoding> };
+export type MultipartForm = { schema: string; encoding: Record<string, Encoding> };
 
 type Encoding = { contentType: string } | { style: 'form'; explode: true };
 
@@ -19,7 +19,7 @@ export function isUploadCollection(collection: Collection): collection is Upload
 }
 
 /** The form that creates a file, or updates one: then the file may be left out. */
-export function formOf({ slug, fields }: UploadCollection, use: 'create' | 'update'): Form {
+export function formOf({ slug, fields }: UploadCollection, use: 'create' | 'update'): MultipartForm {
   const encodings = fields.flatMap((field) => {
     const encoding = encodingOf(field);
     return encoding ? [[field.name, encoding] as const] : [];
@@ -34,8 +34,8 @@ export function formOf({ slug, fields }: UploadCollection, use: 'create' | 'upda
  */
 export function uploadSchemas(
   { slug, fields, upload }: UploadCollection,
-  own: Record<string, Schema>,
-): Record<string, Schema> {
+  own: Record<string, ApiSchema>,
+): Record<string, ApiSchema> {
   const formFor = (use: 'create' | 'update') => {
     const { properties, required = [], ...rest } = objectOf(fields, use, own);
     const needed = [...(use === 'create' ? ['file'] : []), ...(Array.isArray(required) ? required : [])];
@@ -63,7 +63,7 @@ function encodingOf(field: Field): Encoding | null {
   return field.type !== 'join' && isList(field) ? { style: 'form', explode: true } : null;
 }
 
-function fileOf({ maxFileSize, mimeTypes }: UploadOptions): Schema {
+function fileOf({ maxFileSize, mimeTypes }: UploadOptions): ApiSchema {
   const types = mimeTypes ? `, of the types ${mimeTypes.join(', ')}` : '';
   return {
     type: 'string',

@@ -4,10 +4,10 @@ import { ownFields } from '../../config/sorting.ts';
 import { leafOf } from '../queries/paths.ts';
 import { operatorsFor } from '../queries/values.ts';
 import { mostInWhere } from '../queries/where.ts';
-import { nullable, type Schema, schemaRef } from './fields.ts';
+import { type ApiSchema, nullable, schemaRef } from './fields.ts';
 
 /** The filter of a collection: `and` and `or`, its fields with the operators of their types, and paths below them. */
-export function whereOf({ slug, fields }: Collection): Schema {
+export function whereOf({ slug, fields }: Collection): ApiSchema {
   const filters = { type: 'array', items: schemaRef(`collections.${slug}.where`), minItems: 1 };
   const given = [...ownFields, ...fields].filter(({ type }) => type !== 'join');
   return {
@@ -28,7 +28,7 @@ export function whereOf({ slug, fields }: Collection): Schema {
 }
 
 /** The conditions that are the same in every collection: of a path, and of fields by their type of comparison. */
-export const conditionSchemas: Record<string, Schema> = {
+export const conditionSchemas: Record<string, ApiSchema> = {
   Condition: {
     ...conditions(operatorNames.map((name) => [name, {}])),
     description:
@@ -45,7 +45,7 @@ export const conditionSchemas: Record<string, Schema> = {
 };
 
 /** Fields with options have conditions of their own. */
-function conditionOf(field: Field): Schema {
+function conditionOf(field: Field): ApiSchema {
   if (field.options) return conditionWith(field);
   if (field.isDocumentId) return schemaRef('IdCondition');
   const operators = operatorsOf(field);
@@ -56,12 +56,12 @@ function conditionOf(field: Field): Schema {
   return schemaRef(operators.includes('equals') ? 'TextCondition' : 'PresenceCondition');
 }
 
-function conditionWith(field: Pick<Field, 'type' | 'options' | 'isDocumentId'>): Schema {
+function conditionWith(field: Pick<Field, 'type' | 'options' | 'isDocumentId'>): ApiSchema {
   const value = operandValue(field);
   return conditions(operatorsOf({ ...field, name: '' }).map((operator) => [operator, operandOf(operator, value)]));
 }
 
-function conditions(operators: readonly (readonly [Operator, Schema])[]): Schema {
+function conditions(operators: readonly (readonly [Operator, ApiSchema])[]): ApiSchema {
   return { type: 'object', properties: Object.fromEntries(operators), minProperties: 1, additionalProperties: false };
 }
 
@@ -69,13 +69,13 @@ function operatorsOf(field: Field): readonly Operator[] {
   return operatorsFor({ steps: [], leaf: leafOf(field, true), field });
 }
 
-function operandValue({ type, options, isDocumentId }: Parameters<typeof conditionWith>[0]): Schema {
+function operandValue({ type, options, isDocumentId }: Parameters<typeof conditionWith>[0]): ApiSchema {
   if (options) return { type: 'string', enum: options.map(({ value }) => value) };
   if (isDocumentId) return { type: 'string', format: 'uuid' };
   return { type: type === 'number' || type === 'boolean' ? type : 'string' };
 }
 
-function operandOf(operator: Operator, value: Schema): Schema {
+function operandOf(operator: Operator, value: ApiSchema): ApiSchema {
   switch (operator) {
     case 'exists':
       return { type: 'boolean' };

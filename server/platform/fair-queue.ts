@@ -1,9 +1,9 @@
-/** A ticket of the queue: `line` names the caller, `key` excludes tasks from running at the same time; null: none. */
-type Ticket = { line: string; key: string | null };
+/** A ticket of the queue: `key` excludes tasks from running at the same time; null: none. */
+type Ticket = { caller: string; key: string | null };
 
-/** A fair queue: callers take turns. */
+/** A queue that is fair between callers. */
 export type FairQueue = {
-  /** Runs a task at its turn, one at a time for each key; resolves with null if too many tasks wait. */
+  /** Runs a task, one at a time for each key; resolves with null if too many tasks wait. */
   take: <T>(ticket: Ticket, task: () => Promise<T>) => Promise<T | null>;
   /** Rejects all tasks that wait. */
   close: () => void;
@@ -16,16 +16,16 @@ type Options = {
   maxWaiting: { key: number; all: number };
 };
 
-type Waiting = Ticket & { begin: () => Promise<void>; refuse: () => void; reject: (error: Error) => void };
+type WaitingTask = Ticket & { begin: () => Promise<void>; refuse: () => void; reject: (error: Error) => void };
 
 /**
- * Creates a queue that is fair between lines: the next task comes from the line with the fewest running tasks; among
- * these, from the line that has waited longest since its last task. So a flood in one line does not delay the others. A
- * full queue drops the last task of its longest line.
+ * Creates a queue that is fair between callers: the next task is from the caller with the fewest running tasks; among
+ * these, from the caller that has waited longest since its last task. So a flood of one caller does not delay the
+ * others. If the queue is full, the caller with the most waiting tasks loses its last one.
  */
 export function createFairQueue({ width, maxWaiting }: Options): FairQueue {
-  // After a task of a line has begun, the line moves to the end of the map: the order of the map is the order of turns.
-  const lines = new Map<string, Waiting[]>();
+  // In the order in which the callers come next: after a task has begun, its caller moves to the end of the map.
+  const queues = new Map<string, WaitingTask[]>();
   const running: Ticket[] = [];
   let waiting = 0;
   let isClosed = false;
@@ -34,19 +34,19 @@ export function createFairQueue({ width, maxWaiting }: Options): FairQueue {
     if (isClosed) return Promise.reject(closedError());
     if (!makeRoom(ticket)) return Promise.resolve(null);
     return new Promise((resolve, reject) => {
-      const line = lines.get(ticket.line) ?? [];
-      line.push({ ...ticket, begin: () => task().then(resolve, reject), refuse: () => resolve(null), reject });
-      lines.set(ticket.line, line);
+      const queue = queues.get(ticket.caller) ?? [];
+      queue.push({ ...ticket, begin: () => task().then(resolve, reject), refuse: () => resolve(null), reject });
+      queues.set(ticket.caller, queue);
       waiting += 1;
       next();
     });
   }
 
-  function makeRoom({ line, key }: Ticket): boolean {
-    const own = lines.get(line) ?? [];
+  function makeRoom({ caller, key }: Ticket): boolean {
+    const own = queues.get(caller) ?? [];
     if (key !== null && own.filter((one) => one.key === key).length >= maxWaiting.key) return false;
     if (waiting < maxWaiting.all) return true;
-    const longest = [...lines.values()].reduce((a, b) => (b.length > a.length ? b : a));
+    const longest = [...queues.values()].reduce((a, b) => (b.length > a.length ? b : a));
     if (longest.length <= own.length + 1) return false;
     waiting -= 1;
     longest.pop()?.refuse();
@@ -61,40 +61,40 @@ export function createFairQueue({ width, maxWaiting }: Options): FairQueue {
     }
   }
 
-  function choose(): Waiting | null {
-    const candidates = [...lines].flatMap(([name, line]) => {
-      const first = line.find(({ key }) => key === null || !running.some((one) => one.key === key));
-      return first ? [{ first, busy: running.filter((one) => one.line === name).length }] : [];
+  function choose(): WaitingTask | null {
+    const candidates = [...queues].flatMap(([name, queue]) => {
+      const first = queue.find(({ key }) => key === null || !running.some((one) => one.key === key));
+      return first ? [{ first, busy: running.filter((one) => one.caller === name).length }] : [];
     });
     if (candidates.length === 0) return null;
     return candidates.reduce((a, b) => (b.busy < a.busy ? b : a)).first;
   }
 
-  function begin(one: Waiting): void {
-    const line = (lines.get(one.line) ?? []).filter((other) => other !== one);
-    lines.delete(one.line);
-    if (line.length > 0) lines.set(one.line, line);
+  function begin(one: WaitingTask): void {
+    const queue = (queues.get(one.caller) ?? []).filter((other) => other !== one);
+    queues.delete(one.caller);
+    if (queue.length > 0) queues.set(one.caller, queue);
     waiting -= 1;
     running.push(one);
     one.begin().finally(() => end(one));
   }
 
-  /** After a task, its line moves to the end of the lines, and tasks with its key to the end of the line. */
-  function end(one: Waiting): void {
+  /** After a task, its caller moves to the end of the map, and tasks with its key to the end of the caller's queue. */
+  function end(one: WaitingTask): void {
     running.splice(running.indexOf(one), 1);
-    const line = lines.get(one.line);
-    if (line) {
-      lines.delete(one.line);
+    const queue = queues.get(one.caller);
+    if (queue) {
+      queues.delete(one.caller);
       const isSame = ({ key }: Ticket) => key !== null && key === one.key;
-      lines.set(one.line, [...line.filter((other) => !isSame(other)), ...line.filter(isSame)]);
+      queues.set(one.caller, [...queue.filter((other) => !isSame(other)), ...queue.filter(isSame)]);
     }
     next();
   }
 
   function close(): void {
     isClosed = true;
-    for (const { reject } of [...lines.values()].flat()) reject(closedError());
-    lines.clear();
+    for (const { reject } of [...queues.values()].flat()) reject(closedError());
+    queues.clear();
     waiting = 0;
   }
 

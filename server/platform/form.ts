@@ -2,12 +2,12 @@
  * The form of our modules: the sources of a checkout, or a bundle (bundle.ts) of the checkout, the package or the
  * binary.
  */
-export type Form = 'sources' | 'checkout' | 'package' | 'binary';
+export type ModuleForm = 'sources' | 'checkout' | 'package' | 'binary';
 
 /** The name that a bundle has for itself. */
-declare const annalsForm: Form | undefined;
+declare const annalsForm: ModuleForm | undefined;
 
-export const form: Form = typeof annalsForm === 'undefined' ? 'sources' : annalsForm;
+export const form: ModuleForm = typeof annalsForm === 'undefined' ? 'sources' : annalsForm;
 
 /**
  * The root that holds `server`: the checkout; `dist` in the package; in the binary an address without files, for which

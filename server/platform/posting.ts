@@ -18,7 +18,7 @@ type Posting = {
 };
 
 /** An answer, read to its end. `type` is its media type, in lower case and without parameters. */
-export type Answer = { status: number; type: string; body: Buffer };
+export type HttpAnswer = { status: number; type: string; body: Buffer };
 
 /**
  * Posts to another service and resolves with the status of the answer. The connection goes to the address that was
@@ -46,7 +46,7 @@ export function postTo(posting: Posting, signal: AbortSignal): Promise<number> {
  *
  * @throws Error saying why no whole answer came, also if it has more than 64 KiB; nothing of the URL is in it.
  */
-export function postForAnswer(posting: Posting, signal: AbortSignal): Promise<Answer> {
+export function postForAnswer(posting: Posting, signal: AbortSignal): Promise<HttpAnswer> {
   return send(posting, signal, async (response) => {
     const chunks: Buffer[] = [];
     let length = 0;

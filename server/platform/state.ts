@@ -1,5 +1,5 @@
 /** The state of the service, as `/ready` shows it. */
-export type State =
+export type ServiceState =
   | Phase
   /** Writes are refused because the disk is full; reads are served. */
   | 'full'
@@ -47,7 +47,7 @@ export function createState(): StateCell {
 }
 
 /** Reads the cell. */
-export function stateIn(cell: StateCell): State {
+export function stateIn(cell: StateCell): ServiceState {
   const phase = phases[Atomics.load(cell, 0)] as Phase;
   if (phase !== 'ready') return phase;
   const agreement = agreementIn(cell);
@@ -57,7 +57,7 @@ export function stateIn(cell: StateCell): State {
 }
 
 /** Whether clients are to send their next request elsewhere. */
-export function endsSoon(state: State): boolean {
+export function endsSoon(state: ServiceState): boolean {
   return state === 'draining' || state === 'stopping';
 }
 

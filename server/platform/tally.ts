@@ -5,20 +5,20 @@
 export type Tally = Float64Array;
 
 /** The upper bounds of the buckets of a histogram, ascending. */
-export type Bounds = readonly number[];
+export type BucketBounds = readonly number[];
 
 /** An empty tally, in shared memory. */
-export function createTally(bounds: Bounds): Float64Array<SharedArrayBuffer> {
+export function createTally(bounds: BucketBounds): Float64Array<SharedArrayBuffer> {
   return new Float64Array(new SharedArrayBuffer(lengthOf(bounds) * Float64Array.BYTES_PER_ELEMENT));
 }
 
 /** How many numbers a tally has. */
-function lengthOf(bounds: Bounds): number {
+function lengthOf(bounds: BucketBounds): number {
   return bounds.length + 2;
 }
 
 /** Counts a value. */
-export function tallyUp(tally: Tally, bounds: Bounds, value: number): void {
+export function tallyUp(tally: Tally, bounds: BucketBounds, value: number): void {
   let at = 0;
   while (at < bounds.length && value > (bounds[at] as number)) at += 1;
   tally[at] = (tally[at] as number) + 1;

@@ -10,7 +10,7 @@ export const threadModules = {
   helper: 'server/writer/helper-thread',
   http: 'server/running/threads/http-thread',
   openapi: 'server/running/threads/openapi-thread',
-  reads: 'server/reads/lane-thread',
+  reads: 'server/reads/long-read-thread',
   search: 'server/writer/search-thread',
   sites: 'server/running/threads/sites-thread',
   verifier: 'server/audit/notary/verifier-thread',

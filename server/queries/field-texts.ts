@@ -7,7 +7,7 @@ import type { Json } from '../../config/schema.ts';
 type Reading = { read: (text: string) => Json | undefined; must: string };
 
 /** A field, with its functions or as plain data. */
-type Typed = { type: FieldType; hasMany?: true };
+type TypedField = { type: FieldType; hasMany?: true };
 
 const asText: Reading = { read: (text) => text, must: 'be a text' };
 const asNumber: Reading = {
@@ -26,7 +26,7 @@ const readings = { TEXT: asText, REAL: asNumber, INTEGER: asBoolean };
  * The reader of a text as a value of a field. It checks only the form of the text: the validator checks the value. Null
  * for a field that has no value.
  */
-export function readingOf(field: Typed): Reading | null {
+export function readingOf(field: TypedField): Reading | null {
   const column = affinityOf(field);
   if (field.type === 'join') return null;
   if (column) return readings[column];
@@ -36,7 +36,7 @@ export function readingOf(field: Typed): Reading | null {
 }
 
 /** Whether the values of a field are strings in JSON. */
-export function isReadAsJson(field: Typed): boolean {
+export function isReadAsJson(field: TypedField): boolean {
   return readingOf(field)?.read === readJson;
 }
 

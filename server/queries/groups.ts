@@ -11,7 +11,7 @@ import {
 } from '../../projections/query/groups.ts';
 import type { Now } from './moments.ts';
 import { addTo, askedOf, count, describedOnly, type Query, settle, text } from './parameters.ts';
-import { type Found, isManyValued, type Reach, resolvePath } from './paths.ts';
+import { type FoundPath, isManyValued, resolvePath, type SearchReach } from './paths.ts';
 import { listParameters } from './query.ts';
 import { readWhere } from './where.ts';
 
@@ -56,12 +56,12 @@ export const distinctParameters = {
 };
 
 /** A path by its name in the answer, and the field at its end. */
-export type Named<T> = T & { name: string; field: Found['field'] };
+export type WithName<T> = T & { name: string; field: FoundPath['field'] };
 
 /** A checked query of groups: its keys and measures have their names in the answer. */
 export type GroupQuery = Omit<GroupRequest, 'ids' | 'keys' | 'measures'> & {
-  keys: readonly Named<GroupKey>[];
-  measures: readonly Named<Measure>[];
+  keys: readonly WithName<GroupKey>[];
+  measures: readonly WithName<Measure>[];
 };
 
 /**
@@ -69,11 +69,11 @@ export type GroupQuery = Omit<GroupRequest, 'ids' | 'keys' | 'measures'> & {
  *
  * @throws DomainError `invalid` naming every wrong parameter.
  */
-export async function readAggregateQuery(query: Query, now: Now, reach: Reach): Promise<GroupQuery> {
+export async function readAggregateQuery(query: Query, now: Now, reach: SearchReach): Promise<GroupQuery> {
   const asked = askedOf(aggregateParameters, query, now);
   const { errors } = asked;
   const keys = await keysOf(query.groupBy, { reach, errors });
-  const measures: Named<Measure>[] = [];
+  const measures: WithName<Measure>[] = [];
   for (const kind of measureKinds) measures.push(...(await measuresOf(kind, query[kind], { reach, errors })));
   const where = await readWhere(query, reach).catch((error: unknown) => addTo(errors, error));
   const order = orderOf(query.sort, { keys, measures, errors });
@@ -91,7 +91,7 @@ export async function readAggregateQuery(query: Query, now: Now, reach: Reach): 
  *
  * @throws DomainError `invalid` naming every wrong parameter.
  */
-export async function readDistinctQuery(query: Query, now: Now, reach: Reach): Promise<GroupQuery> {
+export async function readDistinctQuery(query: Query, now: Now, reach: SearchReach): Promise<GroupQuery> {
   const asked = askedOf(distinctParameters, query, now);
   const { errors } = asked;
   const found = typeof query.field === 'string' && query.field !== '' ? await keyAt(query.field, reach) : null;
@@ -102,7 +102,7 @@ export async function readDistinctQuery(query: Query, now: Now, reach: Reach): P
   return { where: where ?? null, keys, measures: [], order: [{ by: 'count', isDescending: true }], limit };
 }
 
-type Reading = { reach: Reach; errors: FieldError[] };
+type Reading = { reach: SearchReach; errors: FieldError[] };
 
 /** The paths in a parameter, each once. */
 function pathsIn(name: string, given: unknown, errors: FieldError[]): string[] {
@@ -120,13 +120,13 @@ function pathsIn(name: string, given: unknown, errors: FieldError[]): string[] {
   return paths;
 }
 
-async function keysOf(given: unknown, { reach, errors }: Reading): Promise<Named<GroupKey>[]> {
+async function keysOf(given: unknown, { reach, errors }: Reading): Promise<WithName<GroupKey>[]> {
   const paths = pathsIn('groupBy', given, errors);
   if (paths.length > mostKeys) {
     errors.push({ field: 'groupBy', message: `groupBy must have at most ${mostKeys} paths, got ${paths.length}` });
     return [];
   }
-  const keys: Named<GroupKey>[] = [];
+  const keys: WithName<GroupKey>[] = [];
   for (const path of paths) {
     const found = await keyAt(path, reach);
     if (typeof found === 'string') errors.push({ field: 'groupBy', message: `groupBy: ${found}` });
@@ -136,7 +136,7 @@ async function keysOf(given: unknown, { reach, errors }: Reading): Promise<Named
 }
 
 /** The key of a path; a text says why the path leads to none. */
-async function keyAt(path: string, reach: Reach): Promise<Named<GroupKey> | string> {
+async function keyAt(path: string, reach: SearchReach): Promise<WithName<GroupKey> | string> {
   const whole = await resolvePath(path, reach);
   const names = path.split('.');
   const last = names.pop() ?? '';
@@ -152,12 +152,12 @@ async function keyAt(path: string, reach: Reach): Promise<Named<GroupKey> | stri
 }
 
 /** Whether a field has values with a year, a month and a day. */
-function isDay({ field: { type } }: Found): boolean {
+function isDay({ field: { type } }: FoundPath): boolean {
   return type === 'date' || type === 'datetime';
 }
 
-async function measuresOf(kind: MeasureKind, given: unknown, { reach, errors }: Reading): Promise<Named<Measure>[]> {
-  const measures: Named<Measure>[] = [];
+async function measuresOf(kind: MeasureKind, given: unknown, { reach, errors }: Reading): Promise<WithName<Measure>[]> {
+  const measures: WithName<Measure>[] = [];
   for (const path of pathsIn(kind, given, errors)) {
     const found = await resolvePath(path, reach);
     const problem = typeof found === 'string' ? found : problemOf(kind, path, found);
@@ -169,7 +169,7 @@ async function measuresOf(kind: MeasureKind, given: unknown, { reach, errors }: 
 
 const comparable: readonly string[] = ['number', 'date', 'datetime', 'time'];
 
-function problemOf(kind: MeasureKind, path: string, found: Found): string | null {
+function problemOf(kind: MeasureKind, path: string, found: FoundPath): string | null {
   if (isManyValued(found)) return `${show(path)} has no single value`;
   const { type } = found.field;
   const types = kind === 'sum' || kind === 'avg' ? ['number'] : comparable;

@@ -101,7 +101,7 @@ export function refuse(errors: readonly FieldError[]): void {
 type Bounds = { least: number; most?: number };
 
 /** A whole number from `least`; if it is missing, `otherwise`, or null. */
-export function count(bounds: Bounds & ({ otherwise: number } | Needed), description: string): Parameter<number>;
+export function count(bounds: Bounds & ({ otherwise: number } | RequiredForm), description: string): Parameter<number>;
 export function count(bounds: Bounds, description: string): Parameter<number | null>;
 export function count(
   { least, most, otherwise, isRequired }: Bounds & { otherwise?: number; isRequired?: true },
@@ -118,10 +118,10 @@ export function count(
   };
 }
 
-type Needed = { isRequired: true };
+type RequiredForm = { isRequired: true };
 
 /** A text that is not empty; null if it is missing. `must` ends the sentence "must …". */
-export function text(description: string, form: Needed & TextForm): Parameter<string>;
+export function text(description: string, form: RequiredForm & TextForm): Parameter<string>;
 export function text(description: string, form?: TextForm): Parameter<string | null>;
 export function text(
   description: string,

@@ -3,33 +3,33 @@ import type { Field } from '../../config/model.ts';
 import { type Block, blocksOf, fieldsInside, isNesting, partsOf, tagFields } from '../../config/nesting.ts';
 import { maxSortKeys, ownFields, readOwnSort } from '../../config/sorting.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
-import type { Leaf, SortKey, Step, Where } from '../../projections/query/where.ts';
+import type { Leaf, PathStep, SortKey, Where } from '../../projections/query/where.ts';
 import type { Tables } from '../../projections/tables/tables.ts';
 import type { ValueKind } from '../../projections/tables/value-locations.ts';
 
 /** The part of a collection that a caller may search: the fields, and the documents of related collections. */
-export type Reach = {
+export type SearchReach = {
   tables: Tables;
   /** The fields that this caller may filter and sort by. */
   fields: readonly Field[];
   /** The reach of another collection; null if the caller may see nothing of it. */
-  related: (slug: string) => Promise<{ reach: Reach; filter: Where | null } | null>;
+  related: (slug: string) => Promise<{ reach: SearchReach; filter: Where | null } | null>;
 };
 
 /** How many relationships a path may go through. */
 export const maxHops = 5;
 
 /** A path that was found: its steps, and the field at its end. */
-export type Found = {
-  steps: Step[];
+export type FoundPath = {
+  steps: PathStep[];
   leaf: Leaf;
   field: Pick<Field, 'type' | 'hasMany' | 'options' | 'isAccountEmail' | 'isDocumentId'>;
 };
 
 /** Follows a dotted path through objects, lists and relationships; a text says why it leads nowhere. */
-export async function resolvePath(path: string, reach: Reach): Promise<Found | string> {
+export async function resolvePath(path: string, reach: SearchReach): Promise<FoundPath | string> {
   const names = path.split('.');
-  const steps: Step[] = [];
+  const steps: PathStep[] = [];
   let level: Level = { fields: [...ownFields, ...reach.fields], reach, isTop: true };
   let hops = 0;
   for (const [index, name] of names.entries()) {
@@ -47,19 +47,19 @@ export async function resolvePath(path: string, reach: Reach): Promise<Found | s
 }
 
 /** The fields that a path can go on to, and their collection. */
-type Level = { fields: readonly Field[]; reach: Reach; isTop: boolean };
+type Level = { fields: readonly Field[]; reach: SearchReach; isTop: boolean };
 
 /** @param rest the names of the path after `field`. */
 async function enter(
   field: Field,
-  reach: Reach,
+  reach: SearchReach,
   rest: readonly string[],
-): Promise<{ step: Step; level: Level } | null> {
+): Promise<{ step: PathStep; level: Level } | null> {
   const { name } = field;
   if (field.relationTo) {
     const related = await reach.related(field.relationTo);
     if (!related) return null;
-    const step: Step = {
+    const step: PathStep = {
       kind: 'related',
       name,
       isList: isList(field),
@@ -138,7 +138,7 @@ function notFound(before: readonly string[], name: string, fields: readonly Fiel
  *
  * @returns the keys, and the problems.
  */
-export async function readSort(text: string, reach: Reach): Promise<{ keys: SortKey[]; problems: string[] }> {
+export async function readSort(text: string, reach: SearchReach): Promise<{ keys: SortKey[]; problems: string[] }> {
   const keys: SortKey[] = [];
   const problems: string[] = [];
   for (const term of text.split(',').slice(0, maxSortKeys + 1)) {
@@ -162,7 +162,7 @@ export function ownSortKeys(text: string, fields: readonly Field[]): SortKey[] {
 }
 
 /** Whether a path may lead to several values, or to a value that is not compared. */
-export function isManyValued({ steps, leaf }: Pick<Found, 'steps' | 'leaf'>): boolean {
+export function isManyValued({ steps, leaf }: Pick<FoundPath, 'steps' | 'leaf'>): boolean {
   const hasMany = steps.some((step) => step.kind === 'items' || (step.kind === 'related' && step.isList));
   return hasMany || leaf.kind === 'list' || leaf.kind === 'json';
 }

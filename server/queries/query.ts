@@ -15,7 +15,7 @@ import {
   settle,
   tell,
 } from './parameters.ts';
-import { ownSortKeys, type Reach, readSort } from './paths.ts';
+import { ownSortKeys, readSort, type SearchReach } from './paths.ts';
 import { searchWords } from './search-words.ts';
 import { readSelect, type Selectable, type Selection, type View } from './selection.ts';
 import { readWhere } from './where.ts';
@@ -41,7 +41,7 @@ type Start = { [Part in keyof ListPoint]: ListPoint[Part] | null };
  * them.
  */
 type Sight = {
-  reach: () => Promise<Reach>;
+  reach: () => Promise<SearchReach>;
   selectable: () => Promise<Selectable>;
   /** Reads a cursor. @throws DomainError `invalid`. */
   placeOf: (cursor: string) => ListPoint;
@@ -211,7 +211,7 @@ function againstProven(query: Query): FieldError[] {
     }));
 }
 
-async function sortOf(text: unknown, reach: Reach, errors: FieldError[]): Promise<ListRequest['sort']> {
+async function sortOf(text: unknown, reach: SearchReach, errors: FieldError[]): Promise<ListRequest['sort']> {
   if (!isOneText(text, 'sort', errors)) return newestFirstKeys;
   const { keys, problems } = await readSort(text, reach);
   for (const message of problems) errors.push({ field: 'sort', message });

@@ -4,12 +4,12 @@ import type { Operator } from '../../config/operators.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import type { Bound } from '../../projections/query/where.ts';
 import { lostNumberProblem } from '../platform/whole-numbers.ts';
-import type { Found } from './paths.ts';
+import type { FoundPath } from './paths.ts';
 
 const maxValues = 200;
 
 /** The operators that a field can carry. */
-export function operatorsFor({ leaf, field }: Found): readonly Operator[] {
+export function operatorsFor({ leaf, field }: FoundPath): readonly Operator[] {
   if (leaf.kind === 'json') return ['exists'];
   if (leaf.kind === 'list') return ['contains', 'in', 'not_in', 'exists'];
   if (field.isDocumentId) return [...always, 'like', ...ranges];
@@ -21,7 +21,7 @@ const always: readonly Operator[] = ['equals', 'not_equals', 'in', 'not_in', 'ex
 const ranges: readonly Operator[] = ['greater_than', 'less_than', 'greater_than_equal', 'less_than_equal'];
 
 /** The values of a condition, typed as its field; a text says what is wrong with them. */
-export function readValues(found: Found, operator: Operator, raw: unknown): Bound[] | string {
+export function readValues(found: FoundPath, operator: Operator, raw: unknown): Bound[] | string {
   if (operator === 'exists') return collect([raw], readBoolean);
   if (operator === 'in' || operator === 'not_in') {
     const list = Array.isArray(raw) ? raw : typeof raw === 'string' ? raw.split(',') : [raw];
@@ -61,7 +61,7 @@ function readId(raw: unknown): Read {
 }
 
 /** Reads a value by the type of its field; text from the query, or typed from JSON. */
-function readValue({ leaf, field }: Found, raw: unknown, takesNull: boolean): Read {
+function readValue({ leaf, field }: FoundPath, raw: unknown, takesNull: boolean): Read {
   if (raw === null || raw === 'null') return takesNull ? { value: null } : { problem: 'must not be null; use exists' };
   if (field.type === 'number') return readNumber(raw);
   if (field.type === 'boolean') return readBoolean(raw);

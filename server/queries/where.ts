@@ -4,7 +4,7 @@ import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import type { Where } from '../../projections/query/where.ts';
 import { lostNumbers } from '../platform/whole-numbers.ts';
 import { isWhereParameter, maxQueryErrors, type Query, refuse } from './parameters.ts';
-import { type Found, type Reach, resolvePath } from './paths.ts';
+import { type FoundPath, resolvePath, type SearchReach } from './paths.ts';
 import { operatorsFor, readValues } from './values.ts';
 
 const mostConditions = 200;
@@ -19,7 +19,7 @@ export const mostInWhere = { levels: 20, conditions: mostConditions, hops: 2 * m
  *
  * @throws DomainError `invalid` naming every wrong part.
  */
-export async function readWhere(query: Query, reach: Reach): Promise<Where | null> {
+export async function readWhere(query: Query, reach: SearchReach): Promise<Where | null> {
   const raw = rawWhere(query);
   if (raw === undefined) return null;
   return readWhereObject(raw as object, reach);
@@ -30,7 +30,7 @@ export async function readWhere(query: Query, reach: Reach): Promise<Where | nul
  *
  * @throws DomainError `invalid` naming every wrong part.
  */
-export async function readWhereObject(raw: object, reach: Reach): Promise<Where> {
+export async function readWhereObject(raw: object, reach: SearchReach): Promise<Where> {
   const reading: Reading = { reach, errors: [], conditions: 0, hops: 0 };
   const where = await readLevel({ raw, at: 'where', level: 1 }, reading);
   refuse(reading.errors);
@@ -41,7 +41,7 @@ export async function readWhereObject(raw: object, reach: Reach): Promise<Where>
   return where;
 }
 
-type Reading = { reach: Reach; errors: FieldError[]; conditions: number; hops: number };
+type Reading = { reach: SearchReach; errors: FieldError[]; conditions: number; hops: number };
 
 /**
  * A part of a filter as it came: nested objects, lists of alternatives, values; its path in errors, and its depth in
@@ -163,7 +163,7 @@ async function readField(name: string, { raw, at }: Part, reading: Reading): Pro
 }
 
 /** A condition on a field; a text says why it is not valid. */
-function conditionOf(found: Found, word: string, raw: unknown): Where | string {
+function conditionOf(found: FoundPath, word: string, raw: unknown): Where | string {
   const { steps, leaf, field } = found;
   const allowed = operatorsFor(found);
   const operator = allowed.find((one) => one === word);

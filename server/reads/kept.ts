@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { LongRead } from './lane.ts';
+import type { LongRead } from './long-read-queue.ts';
 
 /** The state of the read tables: the position of the log, and the number of erasures they have had. */
 export type TableState = { position: number; erasures: number };
@@ -14,7 +14,7 @@ type Entry = { file: string; position: number; answer: unknown; characters: numb
 type KeptKey = { file: string; hash: string };
 
 /** The answers that a thread keeps until something is written that they depend on. */
-type Kept = {
+type KeptAnswers = {
   /**
    * The answer under a key, if it was made from the same documents.
    *
@@ -33,7 +33,7 @@ type Kept = {
  * Keeps the most recently used answers in memory, each until a document is written in a collection that it depends on.
  * The answers of a read file are dropped after an erasure, and all if none is asked for in 30 to 60 s.
  */
-export function openKept(bounds = keptBounds): Kept {
+export function openKept(bounds = keptBounds): KeptAnswers {
   const entries = new Map<string, Entry>();
   let characters = 0;
   let timer: NodeJS.Timeout | undefined;

@@ -1,7 +1,7 @@
 import type { FieldError } from '../../config/errors.ts';
 import type { Schema } from '../../config/schema.ts';
 import { measured } from '../../projections/query/lists.ts';
-import type { Leaf, SortKey, Step, Where } from '../../projections/query/where.ts';
+import type { Leaf, PathStep, SortKey, Where } from '../../projections/query/where.ts';
 import { type Tables, tablesOf } from '../../projections/tables/tables.ts';
 import type { Missing } from './missing-list.ts';
 import { type Read, searches, whereOf } from './reads.ts';
@@ -10,13 +10,13 @@ import { hasIndex } from './weight.ts';
 /**
  * The part of a read that its caller has written. It leaves out the conditions of rules, which no message may reveal.
  */
-export type Written = { where?: Where | null; sort?: readonly SortKey[]; hasWords?: boolean };
+export type CallerQuery = { where?: Where | null; sort?: readonly SortKey[]; hasWords?: boolean };
 
 const equal: ReadonlySet<string> = new Set(['equals', 'in', 'contains']);
 const ordered: ReadonlySet<string> = new Set(['greater_than', 'greater_than_equal', 'less_than', 'less_than_equal']);
 
 /** The parameter that no index serves, and the index that would; null if none would help. */
-export function missingIndex(written: Written, tables: Tables, hasWordIndex: boolean): FieldError | null {
+export function missingIndex(written: CallerQuery, tables: Tables, hasWordIndex: boolean): FieldError | null {
   const { where = null, sort = [], hasWords = false } = written;
   if (hasWords && !hasWordIndex) {
     const needed = `name the fields to search in admin.searchFields of ${tables.name}`;
@@ -79,7 +79,7 @@ function missingForOrder([key, ...rest]: readonly SortKey[], tables: Tables): Mi
   return key && rest.length === 0 ? missingAt(key, tables) : null;
 }
 
-function missingAt(path: { steps: readonly Step[]; leaf: Leaf }, tables: Tables): Missing | null {
+function missingAt(path: { steps: readonly PathStep[]; leaf: Leaf }, tables: Tables): Missing | null {
   const last = path.steps.findLastIndex(({ kind }) => kind === 'related');
   const related = path.steps[last];
   const end = related?.kind === 'related' ? related.tables : tables;

@@ -15,10 +15,14 @@ export const mostRanked = 500;
 export const newestFirst = ownSortKeys('-createdAt', []);
 
 /** A found document: as it is stored, and how well it fits. */
-export type Ranked = { text: string; document: JsonObject; score: number };
+export type RankedDocument = { text: string; document: JsonObject; score: number };
 
 /** Sorts documents by how well they fit; documents that fit equally well keep their order. */
-export function rank(texts: readonly string[], terms: readonly SearchTerm[], fields: readonly TextField[]): Ranked[] {
+export function rank(
+  texts: readonly string[],
+  terms: readonly SearchTerm[],
+  fields: readonly TextField[],
+): RankedDocument[] {
   const scoreOf = scorerOf(terms);
   return texts
     .map((text) => {
@@ -32,7 +36,7 @@ export function rank(texts: readonly string[], terms: readonly SearchTerm[], fie
 /** Gives pages of documents, the newest first. */
 export type Newest = (request: Pick<ListRequest, 'limit' | 'page'>) => Promise<Page>;
 
-type Ordered = { terms: readonly SearchTerm[]; fields: readonly TextField[]; newest: Newest };
+type RankedSearch = { terms: readonly SearchTerm[]; fields: readonly TextField[]; newest: Newest };
 
 /**
  * A page of the documents that a search finds. The newest {@link mostRanked} come first, sorted by how well they fit;
@@ -40,7 +44,7 @@ type Ordered = { terms: readonly SearchTerm[]; fields: readonly TextField[]; new
  */
 export async function rankedPage(
   { limit, page }: Pick<ListRequest, 'limit' | 'page'>,
-  { terms, fields, newest }: Ordered,
+  { terms, fields, newest }: RankedSearch,
 ): Promise<Page> {
   const start = (page - 1) * limit;
   const plain = start + limit > mostRanked ? await newest({ limit, page }) : null;

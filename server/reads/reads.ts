@@ -23,7 +23,7 @@ type Requests = {
   groups: GroupRequest;
 };
 
-type Answers = { list: Page; ranked: Page; best: Best; count: number; groups: Groups };
+type ReadAnswers = { list: Page; ranked: Page; best: Best; count: number; groups: Groups };
 
 export type Kind = keyof Requests;
 
@@ -34,21 +34,21 @@ export type Read<K extends Kind = Kind> = { [P in K]: { kind: P; request: Reques
 export type SomeRead<K extends Kind> = Read<K> & Read;
 
 /** The answer to a read of a kind. */
-export type Answer<K extends Kind> = Answers[K];
+export type ReadAnswer<K extends Kind> = ReadAnswers[K];
 
 /** How a long read ended, for the metrics. */
 export const readEnds = ['answered', 'late', 'refused', 'dropped'] as const;
 export type ReadEnd = (typeof readEnds)[number];
 
 /** The documents of a collection, today or as of a position, at which no index of words exists. */
-export type Reader = {
+export type DocumentReader = {
   found?: (request: SearchRequest) => Page | Promise<Page>;
   list: (request: ListRequest) => Page | Promise<Page>;
   count: (where: Where | null) => number | Promise<number>;
   groups: (request: GroupRequest) => Groups | Promise<Groups>;
 };
 
-const readings: { [P in Kind]: (request: Requests[P], reader: Reader) => Promise<Answers[P]> } = {
+const readings: { [P in Kind]: (request: Requests[P], reader: DocumentReader) => Promise<ReadAnswers[P]> } = {
   list: async (request, { list }) => list(request),
   ranked: ({ words, ...request }, reader) => rankedPage(request, { ...words, newest: newestOf(request, reader) }),
   async best({ where, limit, words: { terms, fields } }, reader) {
@@ -61,7 +61,7 @@ const readings: { [P in Kind]: (request: Requests[P], reader: Reader) => Promise
 };
 
 /** Gives pages of the documents that a search finds, the newest first. */
-function newestOf(request: Pick<ListRequest, 'where' | 'count'>, { found, list }: Reader): Newest {
+function newestOf(request: Pick<ListRequest, 'where' | 'count'>, { found, list }: DocumentReader): Newest {
   const served = found ? indexedSearchIn(request.where) : null;
   const { count = 'exact' } = request;
   if (found && served) return async (page) => found({ ...served, ...page, count });
@@ -91,7 +91,7 @@ export function searches(where: Where | null): boolean {
 }
 
 /** Reads. @throws the errors of the reader. */
-export function perform<K extends Kind>({ kind, request }: Read<K>, reader: Reader): Promise<Answers[K]> {
+export function perform<K extends Kind>({ kind, request }: Read<K>, reader: DocumentReader): Promise<ReadAnswers[K]> {
   return readings[kind](request, reader);
 }
 
@@ -118,6 +118,9 @@ const interrupted: { [P in Kind]: (request: Requests[P]) => Requests[P] } = {
 };
 
 /** Reads from {@link interruptible} tables: the read asks in each collection whether it may go on. */
-export function performInterruptibly<K extends Kind>({ kind, request }: Read<K>, reader: Reader): Promise<Answers[K]> {
+export function performInterruptibly<K extends Kind>(
+  { kind, request }: Read<K>,
+  reader: DocumentReader,
+): Promise<ReadAnswers[K]> {
   return readings[kind](interrupted[kind](request), reader);
 }

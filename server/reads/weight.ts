@@ -2,7 +2,7 @@ import type { GroupRequest } from '../../projections/query/groups.ts';
 import type { ListRequest } from '../../projections/query/lists.ts';
 import type { Search } from '../../projections/query/search.ts';
 import { indexOfOrder } from '../../projections/query/sort.ts';
-import type { Leaf, SortKey, Step, Where } from '../../projections/query/where.ts';
+import type { Leaf, PathStep, SortKey, Where } from '../../projections/query/where.ts';
 import type { Tables } from '../../projections/tables/tables.ts';
 import { type Read, searches, whereOf } from './reads.ts';
 
@@ -10,7 +10,7 @@ import { type Read, searches, whereOf } from './reads.ts';
  * A collection that is read: its tables, the number of documents of each collection by key, and the number of events
  * since the moment of the read; null for a read of today.
  */
-type Weighed = { tables: Tables; sizeOf: (key: string) => number; events: number | null };
+type WeighedCollection = { tables: Tables; sizeOf: (key: string) => number; events: number | null };
 
 /** A page behind this number of documents is found by reading all documents before it. */
 const deepest = 10_000;
@@ -25,7 +25,7 @@ const ofJson = 20;
 /** More conditions than this are neither left to an index, nor, as of a moment, to this thread. */
 const mostServed = 4;
 
-type Path = { steps: readonly Step[]; leaf: Leaf };
+type Path = { steps: readonly PathStep[]; leaf: Leaf };
 
 /** Whether a page is so far from the beginning that the documents before it should not all be read. */
 export function isDeep({ limit, page, after = null }: ListRequest): boolean {
@@ -33,7 +33,7 @@ export function isDeep({ limit, page, after = null }: ListRequest): boolean {
 }
 
 /** Whether a read that no index serves may take long. */
-export function mayBeLong(read: Read, { tables, sizeOf, events }: Weighed): boolean {
+export function mayBeLong(read: Read, { tables, sizeOf, events }: WeighedCollection): boolean {
   const where = whereOf(read);
   if (read.kind === 'groups' && combinesLists(read.request)) return true;
   const paths = [...sortOf(read), ...figuresOf(read)];
@@ -116,7 +116,7 @@ function looksOfSearch({ terms, fields, index }: Search): number {
 
 function looksAt({ steps, leaf }: Path, tables: Tables): number {
   const last = steps.findLastIndex(({ kind }) => kind === 'related');
-  const end = last === -1 ? tables : tablesAt(steps[last] as Step, tables);
+  const end = last === -1 ? tables : tablesAt(steps[last] as PathStep, tables);
   const rest = steps.slice(last + 1);
   const filters = steps.reduce(
     (sum, step) => sum + (step.kind === 'related' ? looksOf(step.filter, step.tables) : 0),
@@ -131,7 +131,7 @@ function isColumn(path: Path, tables: Tables): boolean {
   return ownIndexes.has(name) || tables.columns.some((column) => column.isStored && column.path.join('.') === name);
 }
 
-function tablesAt(step: Step, otherwise: Tables): Tables {
+function tablesAt(step: PathStep, otherwise: Tables): Tables {
   return step.kind === 'related' ? step.tables : otherwise;
 }
 
@@ -164,7 +164,7 @@ function relatedOf(where: Where | null): Tables[] {
   return 'search' in where ? [] : relatedIn(where.steps);
 }
 
-function relatedIn(steps: readonly Step[]): Tables[] {
+function relatedIn(steps: readonly PathStep[]): Tables[] {
   return steps.flatMap((step) => (step.kind === 'related' ? [step.tables, ...relatedOf(step.filter)] : []));
 }
 

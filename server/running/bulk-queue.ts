@@ -20,7 +20,7 @@ type ProcessBulkQueue = {
   join: () => BulkQueue & { release: () => void };
 };
 
-/** A call at its turn. `isLate` resolves when the body is late, with false when the call is over before. */
+/** A call that has begun. `isLate` resolves when the body is late, with false when the call is over before. */
 type Call = { caller: string; over: Promise<void>; isLate: Promise<boolean>; end: () => void; timer: NodeJS.Timeout };
 
 type Queues = {
@@ -65,7 +65,7 @@ function openView({ ofCallers, toBegin, late, nextNumber }: Queues): ReturnType<
         resolve(number);
         if ((await call.isLate) && !late.passes(caller, call.over)) await call.over;
       };
-      ofCallers.take({ line: caller, key: caller }, task).then((done) => done === null && resolve(null), reject);
+      ofCallers.take({ caller, key: caller }, task).then((done) => done === null && resolve(null), reject);
       return promise;
     },
     begin(number) {
@@ -76,7 +76,7 @@ function openView({ ofCallers, toBegin, late, nextNumber }: Queues): ReturnType<
         resolve(true);
         await over;
       };
-      toBegin.take({ line: caller, key: caller }, task).then((done) => done === null && resolve(false), reject);
+      toBegin.take({ caller, key: caller }, task).then((done) => done === null && resolve(false), reject);
       return promise;
     },
     async end(number) {

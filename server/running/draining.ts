@@ -2,13 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Phase } from '../platform/state.ts';
 
-type Drained = { setState: (phase: Phase) => void };
+type DrainTarget = { setState: (phase: Phase) => void };
 
 /**
  * Answers requests for some seconds more, while `/ready` says that the service stops: a balancer then sends new
  * requests elsewhere before the listener closes. SIGINT ends it early.
  */
-export async function drain({ setState }: Drained, seconds: number, log: Logger): Promise<void> {
+export async function drain({ setState }: DrainTarget, seconds: number, log: Logger): Promise<void> {
   setState('draining');
   log.info(`/ready answers 503 from now on; requests are answered for ${seconds} s more`);
   const interrupted = new AbortController();

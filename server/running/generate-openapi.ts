@@ -1,6 +1,6 @@
 import type { Model } from '../../config/model.ts';
 import type { App } from '../app.ts';
-import { fingerprintOf, type Made } from '../openapi/cache.ts';
+import { type CachedDocument, fingerprintOf } from '../openapi/cache.ts';
 import { makeOpenApi } from '../openapi/document.ts';
 import { createLog } from '../platform/logging.ts';
 import type { Api, KeyService } from '../ports.ts';
@@ -11,7 +11,7 @@ import type { ThreadData } from './thread-data.ts';
 const refuse = () => Promise.reject(new Error('this only describes the service'));
 
 /** Generates an OpenAPI document of a service that is opened only for that: all calls of its ports are refused. */
-export async function generateOpenApi(api: Api, model: Model, threadData: ThreadData): Promise<Made> {
+export async function generateOpenApi(api: Api, model: Model, threadData: ThreadData): Promise<CachedDocument> {
   const refusing = <T extends object>() => new Proxy({} as T, { get: () => refuse });
   const keyService = refusing<KeyService>();
   const notary = {

@@ -1,4 +1,4 @@
-import type { Loaded } from '../settings/configuration.ts';
+import type { LoadedConfiguration } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { EngineReady } from './engine/engine.ts';
 import type { EngineClient } from './engine/engine-client.ts';
@@ -17,7 +17,7 @@ export type HandlerPool = {
    *
    * @throws StartError if one of them cannot; then `drop` is to be called.
    */
-  prepare: (next: Loaded, client: EngineClient) => Promise<void>;
+  prepare: (next: LoadedConfiguration, client: EngineClient) => Promise<void>;
   /**
    * From now on all handlers answer by that configuration; resolves when the writes are over that they had, or take too
    * long.
@@ -34,16 +34,20 @@ export type HandlerPool = {
 /** The parts of a service that its request handlers need. */
 export type HandlerPoolOptions = Pick<ThreadsOptions, 'sink' | 'log' | 'onFailure' | 'patience'> & {
   settings: Settings;
-  loaded: Loaded;
+  loaded: LoadedConfiguration;
   metrics: Metrics | null;
 };
 
 /** Starts handlers in threads of their own, which load while the writer opens the log. */
 export function handleInThreads({ settings, loaded, ...rest }: HandlerPoolOptions): HandlerPool {
-  const inputOf = ({ path, sources }: Loaded): HttpInput => ({ config: path, sources, logLevel: settings.logLevel });
+  const inputOf = ({ path, sources }: LoadedConfiguration): HttpInput => ({
+    config: path,
+    sources,
+    logLevel: settings.logLevel,
+  });
   const threads = startHttpThreads({ count: settings.threads, kind: 'http', input: inputOf(loaded), ...rest });
   let engine: EngineReady | null = null;
-  let prepared: Loaded | null = null;
+  let prepared: LoadedConfiguration | null = null;
 
   function opening(client: EngineClient) {
     const { threadData } = engine as EngineReady;
@@ -74,7 +78,7 @@ export function handleInThreads({ settings, loaded, ...rest }: HandlerPoolOption
         return { order: { message, ports: [...Object.values(opened.ports), port] }, done };
       });
     },
-    begin: () => threads.atOnce(() => order('begin'), inputOf(prepared as Loaded)),
+    begin: () => threads.atOnce(() => order('begin'), inputOf(prepared as LoadedConfiguration)),
     drop() {
       threads.tell(() => {
         const { order: told, done } = order('drop');

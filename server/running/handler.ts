@@ -23,17 +23,17 @@ export type Handler = {
   stop: () => Promise<void>;
 };
 
-type Opened = { app: OpenApp; server: Server };
+type OpenHandler = { app: OpenApp; server: Server };
 
 /** Creates the handler of a thread. */
 export function createHandler(log: Logger): Handler {
   const backlog = createBacklog(log);
   const closing = new Set<Promise<void>>();
   let listener: SwappableListener | null = null;
-  let current: Opened | null = null;
-  let next: Opened | null = null;
+  let current: OpenHandler | null = null;
+  let next: OpenHandler | null = null;
 
-  async function open(app: OpenApp): Promise<Opened> {
+  async function open(app: OpenApp): Promise<OpenHandler> {
     try {
       return { app, server: await openServer(app, backlog) };
     } catch (error) {
@@ -42,7 +42,7 @@ export function createHandler(log: Logger): Handler {
     }
   }
 
-  function close({ app }: Opened, over: Promise<void>): void {
+  function close({ app }: OpenHandler, over: Promise<void>): void {
     const closed = over
       .then(() => app.close())
       .catch((err) => log.error({ err }, 'the service by the former configuration could not be closed'))

@@ -4,7 +4,7 @@ import { requireReadOfAll, requireSomeAudit } from '../access/key-scopes.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/read/sending.ts';
-import type { Operation } from '../openapi/operation.ts';
+import type { ApiOperation } from '../openapi/operation.ts';
 import { auditOpenApiOperation, openApiOperation } from '../openapi/system-operations.ts';
 import type { Api } from '../ports.ts';
 import { rejectQuery } from '../queries/parameters.ts';
@@ -16,7 +16,7 @@ export function openApi(server: Server, app: Pick<App & RouteParts, 'model' | 'o
   serve('contract', '/api/openapi.json', [() => openApiOperation(model), requireReadOfAll]);
   serve('audit', '/api/audit/openapi.json', [() => auditOpenApiOperation(model), requireSomeAudit]);
 
-  type Described = [operation: () => Operation, requireScopes: (request: Request) => void];
+  type Described = [operation: () => ApiOperation, requireScopes: (request: Request) => void];
 
   function serve(api: Api, path: string, [operation, requireScopes]: Described): void {
     server.route({

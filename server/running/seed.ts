@@ -1,11 +1,11 @@
 import { showProgress } from '../platform/progress.ts';
-import type { Loaded } from '../settings/configuration.ts';
+import type { LoadedConfiguration } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
 import type { Directory } from './directory.ts';
 
 type Options = {
-  loaded: Pick<Loaded, 'seed'>;
+  loaded: Pick<LoadedConfiguration, 'seed'>;
   directory: Pick<Directory, 'generatedKey' | 'jobs'>;
   settings: Settings;
   baseUrl: string;

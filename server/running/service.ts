@@ -4,7 +4,7 @@ import { showProgress } from '../platform/progress.ts';
 import type { Phase } from '../platform/state.ts';
 import { loopbackOf, urlOf } from './addresses.ts';
 import type { Directory } from './directory.ts';
-import { type Announced, type EngineReady, startEngine } from './engine/engine.ts';
+import { type EngineReady, type ServiceAddresses, startEngine } from './engine/engine.ts';
 import type { EngineOptions } from './engine/foundation.ts';
 import { type HandlerPoolOptions, handleHere, handleInThreads } from './handler-pool.ts';
 import { openMetrics } from './metrics/metrics.ts';
@@ -15,7 +15,7 @@ import { createReloader, type Reloader } from './reload/reload.ts';
 export type Service = {
   directory: Directory;
   /** Resolves when requests are answered; rejects when the service cannot start. */
-  ready: Promise<Ready>;
+  ready: Promise<ServiceReady>;
   setState: (phase: Phase) => void;
   /** Reads the configuration again, once the service is ready. */
   reloader: Reloader;
@@ -24,7 +24,7 @@ export type Service = {
 };
 
 /** The address of a running service, and facts about its start. */
-export type Ready = Announced &
+export type ServiceReady = ServiceAddresses &
   Pick<EngineReady, 'size' | 'unsigned'> & {
     /** The address by which the service can be called from here. */
     reachable: string;
@@ -69,7 +69,7 @@ export function startService(options: Options): Service {
     ...(patience !== undefined && { patience }),
   });
 
-  async function start(): Promise<Ready> {
+  async function start(): Promise<ServiceReady> {
     const started = await engine.ready;
     const { size, unsigned, announce } = started;
     metrics?.observe(null, () => started.observed);

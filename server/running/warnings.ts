@@ -34,10 +34,10 @@ export function warnOfSecrets(log: Logger, { secrets }: Settings): void {
  * `found`: events in the log at the start; `unsigned`: the events after the last checkpoint that a key of the vault
  * signed.
  */
-type Unsigned = { found: number; unsigned: number; upgradedFrom: number | null };
+type UnsignedEvents = { found: number; unsigned: number; upgradedFrom: number | null };
 
 /** Warns of events at the end of a log that no checkpoint has signed. */
-export function warnOfUnsigned(log: Logger, { found, unsigned, upgradedFrom }: Unsigned): void {
+export function warnOfUnsigned(log: Logger, { found, unsigned, upgradedFrom }: UnsignedEvents): void {
   if (unsigned === 0) return;
   const which =
     unsigned === 1 ? `1 event, ${found}, follows` : `${unsigned} events, ${found - unsigned + 1} to ${found}, follow`;

@@ -16,7 +16,7 @@ import {
 import { readSites, siteCalled } from './sites-file.ts';
 
 /** The settings, flags and words of a command line; the command takes each word by its position. */
-export type Given<F extends Flags> = {
+export type CommandLine<F extends Flags> = {
   settings: Settings;
   flags: { [name in keyof F]?: FlagValues[F[name]] };
   words: string[];
@@ -48,7 +48,7 @@ export function readSettings<const F extends Flags = Record<never, never>>(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
   { settings: taken, flags, words = [] }: Takes<F>,
-): Given<F> {
+): CommandLine<F> {
   const problems: string[] = [];
   const own = settings.filter(({ name, flag }) => flag && taken.includes(name));
   // A command for all sites takes no --site.
@@ -74,7 +74,7 @@ export function readSettings<const F extends Flags = Record<never, never>>(
     ? { ...oneSite(given, reading, values.site), ...flagged }
     : allSites({ ...given, ...flagged }, reading);
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
-  return { settings: read, flags: values as Given<F>['flags'], words: positionals };
+  return { settings: read, flags: values as CommandLine<F>['flags'], words: positionals };
 }
 
 /** @param flagged the settings from flags: their variables are not read. */

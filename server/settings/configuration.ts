@@ -9,11 +9,11 @@ import { isFunction } from '../../config/problems.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { ownModule } from '../platform/carried.ts';
 import { loadProblem } from './load-errors.ts';
-import { type Imported, importModule, type Sources } from './modules.ts';
+import { type ImportedModule, importModule, type ModuleSources } from './modules.ts';
 import { UsageError } from './settings.ts';
 
 /** A checked configuration and its origin: the file, and the texts of its modules. */
-export type Loaded = { path: string; model: Model; seed: Seed | null; sources: Sources };
+export type LoadedConfiguration = { path: string; model: Model; seed: Seed | null; sources: ModuleSources };
 
 const example = fileURLToPath(ownModule('examples/atlas/annals.config', null));
 /** The file names that are tried if no configuration is given. */
@@ -37,7 +37,10 @@ const loadMilliseconds = 30_000;
  * @param path undefined: `annals.config.…` in the working directory, else the example, if there is one.
  * @throws UsageError if it cannot be loaded; ConfigError if it is not valid.
  */
-export async function loadConfiguration(path: string | undefined, patience = loadMilliseconds): Promise<Loaded> {
+export async function loadConfiguration(
+  path: string | undefined,
+  patience = loadMilliseconds,
+): Promise<LoadedConfiguration> {
   const file = resolve(path ?? defaultNames.find((name) => existsSync(name)) ?? example);
   if (!existsSync(file)) {
     throw new UsageError(path === undefined ? noConfiguration() : `there is no configuration at ${file}`);
@@ -53,7 +56,7 @@ export async function loadConfiguration(path: string | undefined, patience = loa
  * @param path the file of the configuration.
  * @throws UsageError, ConfigError as {@link loadConfiguration}.
  */
-export function loadKept(path: string, sources: Sources): Promise<Loaded> {
+export function loadKept(path: string, sources: ModuleSources): Promise<LoadedConfiguration> {
   return load(path, { kept: sources, isAgain: true, patience: loadMilliseconds });
 }
 
@@ -61,14 +64,14 @@ export function loadKept(path: string, sources: Sources): Promise<Loaded> {
  * Loads and checks a configuration as its files are now, even if this thread has loaded it before. @throws as {@link
  * loadConfiguration}.
  */
-export function loadAgain(path: string): Promise<Loaded> {
+export function loadAgain(path: string): Promise<LoadedConfiguration> {
   return load(path, { kept: null, isAgain: true, patience: loadMilliseconds });
 }
 
 /** `kept`: the texts to use in place of the files. `isAgain`: loads modules anew that this thread has loaded before. */
-type How = { kept: Sources | null; isAgain: boolean; patience: number };
+type How = { kept: ModuleSources | null; isAgain: boolean; patience: number };
 
-async function load(file: string, how: How): Promise<Loaded> {
+async function load(file: string, how: How): Promise<LoadedConfiguration> {
   const { config, seed, sources } = file.endsWith('.json') ? readJson(file, how.kept) : await read(file, how);
   return { path: file, model: checkConfig(config), seed, sources };
 }
@@ -93,9 +96,9 @@ function demandItsPackages(): void {
   }
 }
 
-type Module = { config: unknown; seed: Seed | null; sources: Sources };
+type Module = { config: unknown; seed: Seed | null; sources: ModuleSources };
 
-function readJson(file: string, kept: Sources | null): Module {
+function readJson(file: string, kept: ModuleSources | null): Module {
   const address = pathToFileURL(file).href;
   try {
     const source = kept?.get(address)?.source ?? readFileSync(file, 'utf8');
@@ -110,7 +113,7 @@ function readJson(file: string, kept: Sources | null): Module {
 }
 
 async function read(file: string, { kept, isAgain, patience }: How): Promise<Module> {
-  let imported: Imported;
+  let imported: ImportedModule;
   try {
     imported = await inTime(importModule(file, kept, isAgain), patience);
   } catch (error) {

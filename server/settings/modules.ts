@@ -3,16 +3,16 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isOwnModule } from '../platform/carried.ts';
 
 /** A module as it was read: its format, as Node names it (`module-typescript`, `commonjs`), and its text. */
-export type Source = { format: string | undefined; source: string | Uint8Array };
+export type ModuleSource = { format: string | undefined; source: string | Uint8Array };
 
 /** The modules of a configuration by their addresses (`file:`), without modules of packages. */
-export type Sources = ReadonlyMap<string, Source>;
+export type ModuleSources = ReadonlyMap<string, ModuleSource>;
 
 /** A module, with the texts of itself and of all that it imports. */
-export type Imported = { module: Record<string, unknown>; sources: Sources };
+export type ImportedModule = { module: Record<string, unknown>; sources: ModuleSources };
 
 /** The texts of modules, and the addresses of the modules that each of them imports. */
-type Generation = { sources: Map<string, Source>; imports: Map<string, Set<string>> };
+type Generation = { sources: Map<string, ModuleSource>; imports: Map<string, Set<string>> };
 
 /** The modules that this thread has imported. Modules of the first generation have their plain addresses. */
 const generations: Generation[] = [];
@@ -27,7 +27,11 @@ const marker = /[?&]annals=(\d+)$/;
  * they get other addresses. Packages are not loaded again.
  * @throws any error of the module, or of Node.
  */
-export async function importModule(file: string, kept: Sources | null, isAgain: boolean): Promise<Imported> {
+export async function importModule(
+  file: string,
+  kept: ModuleSources | null,
+  isAgain: boolean,
+): Promise<ImportedModule> {
   if (generations.length === 0) begin();
   else if (isAgain) {
     forgetRequired();
@@ -44,8 +48,8 @@ export async function importModule(file: string, kept: Sources | null, isAgain: 
  * The module at an address, and the modules that it imports. Others of the generation may belong to another
  * configuration.
  */
-function partsOf(address: string, { sources, imports }: Generation): Sources {
-  const found = new Map<string, Source>();
+function partsOf(address: string, { sources, imports }: Generation): ModuleSources {
+  const found = new Map<string, ModuleSource>();
   const open = [address];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const source = sources.get(next);
@@ -57,7 +61,7 @@ function partsOf(address: string, { sources, imports }: Generation): Sources {
 }
 
 /** The modules of the import under way, or of the last one, even if it has failed. */
-export function recordedSources(): Sources {
+export function recordedSources(): ModuleSources {
   return generations.at(-1)?.sources ?? new Map();
 }
 
@@ -123,7 +127,7 @@ function forgetRequired(): void {
 
 type Loadable = string | ArrayBuffer | NodeJS.TypedArray | null | undefined;
 
-function textOf(source: Loadable, format: string | null | undefined): Source['source'] | null {
+function textOf(source: Loadable, format: string | null | undefined): ModuleSource['source'] | null {
   if (typeof source === 'string' || source === null || source === undefined) return source ?? null;
   const bytes = source instanceof ArrayBuffer ? new Uint8Array(source) : source;
   const all = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);

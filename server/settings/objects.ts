@@ -4,7 +4,7 @@ import { messageOf } from '../../storage/errors.ts';
 import { bucketDefaults, isNeeded, type Setting, type Settings, type SettingValue } from './settings.ts';
 
 /** The place of an object, and the list that every problem is added to. */
-export type Place = { at: string; problems: string[] };
+export type ObjectPlace = { at: string; problems: string[] };
 
 /**
  * Reads the settings in an object, by the readers of their environment variables. The keys are the names of the
@@ -14,7 +14,7 @@ export type Place = { at: string; problems: string[] };
  */
 export function readObjectSettings(
   said: Record<string, unknown>,
-  { at, problems }: Place,
+  { at, problems }: ObjectPlace,
   { settings, base }: { settings: readonly Setting[]; base: string },
 ): Partial<Settings> {
   const own: Record<string, unknown> = {};
@@ -37,7 +37,7 @@ export function keysOf(settings: readonly Setting[]): string[] {
 export function objectIn(
   value: unknown,
   keys: readonly string[],
-  { at, problems }: Place,
+  { at, problems }: ObjectPlace,
 ): Record<string, unknown> | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     problems.push(`${at} must be an object, got ${kindOf(value)}`);
@@ -62,7 +62,7 @@ function isPath(name: keyof Settings): boolean {
   return name === 'config' || name === 'data';
 }
 
-function readBucket(value: unknown, { at, problems }: Place, settings: readonly Setting[]): object {
+function readBucket(value: unknown, { at, problems }: ObjectPlace, settings: readonly Setting[]): object {
   const parts = settings.flatMap(({ part }) => part ?? []);
   const said = objectIn(value, parts, { at, problems });
   if (!said) return {};
@@ -76,7 +76,7 @@ function readBucket(value: unknown, { at, problems }: Place, settings: readonly 
   return bucket;
 }
 
-function readValue({ name, kind = 'string', read }: Setting, value: unknown, { at, problems }: Place): unknown {
+function readValue({ name, kind = 'string', read }: Setting, value: unknown, { at, problems }: ObjectPlace): unknown {
   if (kind === 'list') {
     const before = problems.length;
     const without = name === 'witnesses' ? 'there are no witnesses' : 'one is generated';
@@ -92,7 +92,7 @@ function readValue({ name, kind = 'string', read }: Setting, value: unknown, { a
   return readText(String(value), read, { at, problems });
 }
 
-function readText(text: string, read: Setting['read'], { at, problems }: Place): SettingValue | undefined {
+function readText(text: string, read: Setting['read'], { at, problems }: ObjectPlace): SettingValue | undefined {
   try {
     return read(text, at);
   } catch (error) {
@@ -101,7 +101,7 @@ function readText(text: string, read: Setting['read'], { at, problems }: Place):
   }
 }
 
-function readList(value: unknown, { at, problems }: Place, without: string): string[] {
+function readList(value: unknown, { at, problems }: ObjectPlace, without: string): string[] {
   if (!Array.isArray(value) || value.length === 0) {
     const got = Array.isArray(value) ? 'an empty one' : kindOf(value);
     problems.push(`${at} must be a list of texts, got ${got}; if it is left out, ${without}`);

@@ -172,7 +172,7 @@ const boolean = { kind: 'boolean', read: readBoolean } as const;
 type Entry = Omit<Setting, 'name' | 'part'>;
 
 /** Members of {@link Settings} that are not set by a flag or a variable of our own. */
-type Derived = 'isProduction' | 'isDev' | 'adminFolder' | 'site';
+type DerivedSetting = 'isProduction' | 'isDev' | 'adminFolder' | 'site';
 
 /** The parts of the setting `bucket`, in the order of messages. */
 const bucketParts: Record<keyof BucketSettings, Entry> = {
@@ -197,7 +197,7 @@ const bucketParts: Record<keyof BucketSettings, Entry> = {
  * `test/settings/settings.test.ts` asks for it in the usage of `annals serve`, in the documentation, and, if it is one
  * of an embedded service, in the options of that.
  */
-const entries: Record<Exclude<keyof Settings, Derived | 'bucket'>, Entry> & { bucket: typeof bucketParts } = {
+const entries: Record<Exclude<keyof Settings, DerivedSetting | 'bucket'>, Entry> & { bucket: typeof bucketParts } = {
   config: { flag: 'config', environment: 'ANNALS_CONFIG', read: nonEmpty, ofSite: 'default' },
   data: { flag: 'data', environment: 'ANNALS_DATA', read: nonEmpty, ofSite: 'default' },
   host: { flag: 'host', environment: 'ANNALS_HOST', read: nonEmpty },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { codeOf, messageOf } from '../../storage/errors.ts';
-import { keysOf, kindOf, objectIn, type Place, readObjectSettings } from './objects.ts';
+import { keysOf, kindOf, type ObjectPlace, objectIn, readObjectSettings } from './objects.ts';
 import { type Settings, type SiteSettings, siteSettings } from './settings.ts';
 import { clashes } from './site-clashes.ts';
 
@@ -109,7 +109,7 @@ function isBegun(text: string): boolean {
 }
 
 /** The settings of a site; an invalid id becomes the empty text. */
-function readSite(entry: unknown, { at, problems }: Place, base: string) {
+function readSite(entry: unknown, { at, problems }: ObjectPlace, base: string) {
   const said = objectIn(entry, ['id', ...keysOf(siteSettings)], { at, problems });
   if (!said) return { id: '', settings: {} };
   const { id } = said;

@@ -4,7 +4,7 @@ import type { Collection, Global, Model, Webhook } from '../../config/model.ts';
 import { globalStream } from '../../events/facts/catalogue.ts';
 import type { Where } from '../../projections/query/where.ts';
 import { type Tables, tablesOf } from '../../projections/tables/tables.ts';
-import type { Reach } from '../queries/paths.ts';
+import type { SearchReach } from '../queries/paths.ts';
 import { readWhereObject } from '../queries/where.ts';
 
 /** The condition of a webhook on the documents of one collection, or on one global. */
@@ -65,7 +65,7 @@ function keyOf({ kind, slug, category }: Collection | Global): string {
 }
 
 /** A condition may use every field: it is the author's. */
-function reachOf(model: Model, tables: ReadonlyMap<string, Tables>, target: Collection | Global): Reach {
+function reachOf(model: Model, tables: ReadonlyMap<string, Tables>, target: Collection | Global): SearchReach {
   return {
     tables: tables.get(keyOf(target)) as Tables,
     fields: target.fields,
@@ -76,7 +76,7 @@ function reachOf(model: Model, tables: ReadonlyMap<string, Tables>, target: Coll
   };
 }
 
-function read(where: object, reach: Reach): Promise<Where> {
+function read(where: object, reach: SearchReach): Promise<Where> {
   return readWhereObject(where, reach);
 }
 

@@ -5,10 +5,10 @@ import type { DeliveryQuery } from '../ports.ts';
 import { deliveryOf, patience, prepareStatements, prepareTables, type Statements } from './delivery-tables.ts';
 
 /** An event that a webhook is to be told of: the id of the delivery, the stream and the position of the event. */
-export type Found = { webhook: string; id: string; stream: string; position: number };
+export type NewDelivery = { webhook: string; id: string; stream: string; position: number };
 
 /** A delivery that did not succeed yet. Times are milliseconds since the epoch. */
-export type Delivery = Found & {
+export type Delivery = NewDelivery & {
   isParked: boolean;
   attempts: number;
   /** When the next attempt is; null if the delivery is parked, or waits for an earlier one of its document. */
@@ -20,10 +20,10 @@ export type Delivery = Found & {
 };
 
 /** How far a webhook has come. */
-export type Progress = { position: number; waiting: number; parked: number; deliveredAt: number | null };
+export type WebhookProgress = { position: number; waiting: number; parked: number; deliveredAt: number | null };
 
 /** The outcome of a failed attempt: when the next one is, null for parked. */
-type Failed = { at: number; failure: string; dueAt: number | null };
+type FailedAttempt = { at: number; failure: string; dueAt: number | null };
 
 /** The queue of deliveries: in a file of this process, or in PostgreSQL, where several nodes share it. */
 export type Deliveries = Asynchronous<ReturnType<typeof openDeliveries>>;
@@ -61,13 +61,13 @@ export function openDeliveries(path: string, log: { id: string; size: number }, 
      * Keeps the deliveries of events up to a position; up to there these webhooks have then been looked after. If an
      * earlier delivery of the document waits for its next attempt, that is due now.
      */
-    enqueue: (names: readonly string[], upTo: number, found: readonly Found[], at: number): void =>
+    enqueue: (names: readonly string[], upTo: number, found: readonly NewDelivery[], at: number): void =>
       enqueued.immediate(sql, { names, upTo, found, at }),
     /** Deliveries that are due, those that have waited longest first; at most one of each document. */
     due: (webhook: string, at: number, limit: number): Delivery[] =>
       sql.selectDue.all(webhook, at, limit).map(deliveryOf),
-    succeed: (one: Found, at: number): void => succeeded.immediate(sql, one, at),
-    fail: (one: Delivery, failure: Failed): void => failed.immediate(sql, one, failure),
+    succeed: (one: NewDelivery, at: number): void => succeeded.immediate(sql, one, at),
+    fail: (one: Delivery, failure: FailedAttempt): void => failed.immediate(sql, one, failure),
     /** Makes a delivery due now, or the earlier one that it waits for; gives it as it is then. */
     retry: (webhook: string, id: string, at: number): Delivery | null => retried.immediate(sql, { webhook, id, at }),
     /**
@@ -78,7 +78,7 @@ export function openDeliveries(path: string, log: { id: string; size: number }, 
     /** Makes all due now, of each document the earliest; parked ones are tried for another 3 days. */
     retryAll: (webhook: string, at: number): void => allRetried.immediate(sql, webhook, at),
     page: (webhook: string, request: DeliveryQuery) => paged(sql, webhook, request),
-    progress: (name: string): Progress => ({
+    progress: (name: string): WebhookProgress => ({
       position: sql.selectPosition.get(name) ?? 0,
       ...countsOf(sql, name),
       deliveredAt: sql.selectDelivered.get(name) ?? null,
@@ -87,9 +87,9 @@ export function openDeliveries(path: string, log: { id: string; size: number }, 
   };
 }
 
-type Enqueued = { names: readonly string[]; upTo: number; found: readonly Found[]; at: number };
+type DeliveryBatch = { names: readonly string[]; upTo: number; found: readonly NewDelivery[]; at: number };
 
-function enqueue(sql: Statements, { names, upTo, found, at }: Enqueued): void {
+function enqueue(sql: Statements, { names, upTo, found, at }: DeliveryBatch): void {
   for (const one of found) {
     sql.insert.run({ ...one, now: at, giveUpAt: at + patience });
     sql.release.run({ webhook: one.webhook, first: sql.selectFirst.get(one) ?? one.position, at });
@@ -97,14 +97,14 @@ function enqueue(sql: Statements, { names, upTo, found, at }: Enqueued): void {
   for (const name of names) sql.setPosition.run({ name, upTo });
 }
 
-function succeed(sql: Statements, one: Found, at: number): void {
+function succeed(sql: Statements, one: NewDelivery, at: number): void {
   const { webhook, position } = one;
   sql.remove.run({ webhook, position });
   sql.setDelivered.run({ webhook, at });
   releaseFirst(sql, one, at);
 }
 
-function fail(sql: Statements, one: Found, { at, failure, dueAt }: Failed): void {
+function fail(sql: Statements, one: NewDelivery, { at, failure, dueAt }: FailedAttempt): void {
   const { webhook, position } = one;
   sql.setFailed.run({ webhook, position, at, failure, dueAt, isParked: dueAt === null ? 1 : 0 });
   if (dueAt === null) releaseFirst(sql, one, at);
@@ -138,14 +138,14 @@ function countsOf(sql: Statements, webhook: string): { waiting: number; parked: 
 }
 
 /** Leaves only the earliest delivery of a document due. @returns the position of its event; null without a delivery. */
-function holdBackLater(sql: Statements, { webhook, stream }: Found): number | null {
+function holdBackLater(sql: Statements, { webhook, stream }: NewDelivery): number | null {
   const first = sql.selectFirst.get({ webhook, stream }) ?? null;
   if (first !== null) sql.holdBack.run({ webhook, stream, first });
   return first;
 }
 
 /** Makes the earliest delivery of a document due. */
-function releaseFirst(sql: Statements, one: Found, at: number): void {
+function releaseFirst(sql: Statements, one: NewDelivery, at: number): void {
   const first = holdBackLater(sql, one);
   if (first !== null) sql.release.run({ webhook: one.webhook, first, at });
 }

@@ -1,5 +1,5 @@
 import type { Sqlite, Statement } from '../../storage/sqlite.ts';
-import type { Delivery, Found } from './deliveries.ts';
+import type { Delivery, NewDelivery } from './deliveries.ts';
 
 /** How long a delivery is tried, in milliseconds: 3 days. */
 export const patience = 3 * 24 * 60 * 60 * 1000;
@@ -49,7 +49,7 @@ type Queries = {
   selectPosition: Statement<number, [name: string]>;
   selectDue: Statement<Row, [webhook: string, now: number, limit: number]>;
   selectById: Statement<Row, [webhook: string, id: string]>;
-  selectFirst: Statement<number | null, [Pick<Found, 'webhook' | 'stream'>]>;
+  selectFirst: Statement<number | null, [Pick<NewDelivery, 'webhook' | 'stream'>]>;
   selectCounts: Statement<{ waiting: number; parked: number }, [webhook: string]>;
   selectDelivered: Statement<number | null, [name: string]>;
   selectPage: Statement<Row, [string, number, number, number, number]>;
@@ -97,7 +97,7 @@ function prepareQueries(db: Sqlite): Queries {
     'SELECT * FROM deliveries WHERE webhook = ? AND id = ?',
   );
   const selectFirst = db
-    .prepare<Pick<Found, 'webhook' | 'stream'>, number | null>(
+    .prepare<Pick<NewDelivery, 'webhook' | 'stream'>, number | null>(
       'SELECT min(position) FROM deliveries WHERE webhook = :webhook AND stream = :stream AND is_parked = 0',
     )
     .pluck();

@@ -7,7 +7,7 @@ import type { CollectionNames } from '../../events/service-events/categories.ts'
 import type { DeliveryView } from '../ports.ts';
 
 /** The document or global of an event, and what happened to it; `key` is its key in the schema. */
-export type Subject = {
+export type DeliverySubject = {
   target: { kind: 'collection' | 'global'; slug: string };
   key: string;
   id: string;
@@ -26,7 +26,10 @@ const events: { readonly [type: string]: WebhookEvent } = {
 };
 
 /** The subject of an event; null if webhooks are not told of it. */
-export function subjectOf({ type, stream }: Pick<Header, 'type' | 'stream'>, names: CollectionNames): Subject | null {
+export function subjectOf(
+  { type, stream }: Pick<Header, 'type' | 'stream'>,
+  names: CollectionNames,
+): DeliverySubject | null {
   const event = Object.hasOwn(events, type) ? events[type] : undefined;
   if (event === undefined) return null;
   const [category, id] = splitStream(stream);

@@ -1,13 +1,13 @@
 import Joi from 'joi';
-import type { Caller } from '../openapi/callers.ts';
-import type { Operation } from '../openapi/operation.ts';
-import { type Answers, json, refusals } from '../openapi/responses.ts';
+import type { AdmittedCallers } from '../openapi/callers.ts';
+import type { ApiOperation } from '../openapi/operation.ts';
+import { type DescribedAnswers, json, refusals } from '../openapi/responses.ts';
 import { count, oneOf } from '../queries/parameters.ts';
 
 const tag = 'system';
-const caller: Caller = { kind: 'manager' };
+const caller: AdmittedCallers = { kind: 'manager' };
 const name = Joi.string().required().description('The name of the webhook.');
-const noWebhook: Answers = { 404: json('There is no such webhook.', 'Error') };
+const noWebhook: DescribedAnswers = { 404: json('There is no such webhook.', 'Error') };
 
 /** The query of the deliveries of a webhook. */
 export const deliveryParameters = {
@@ -17,7 +17,7 @@ export const deliveryParameters = {
 };
 
 /** `GET /api/webhooks` */
-export function listWebhooksOperation(): Operation {
+export function listWebhooksOperation(): ApiOperation {
   return {
     id: 'listWebhooks',
     tag,
@@ -29,7 +29,7 @@ export function listWebhooksOperation(): Operation {
 }
 
 /** `GET /api/webhooks/{name}/deliveries` */
-export function listDeliveriesOperation(): Operation {
+export function listDeliveriesOperation(): ApiOperation {
   return {
     id: 'listDeliveries',
     tag,
@@ -43,7 +43,7 @@ export function listDeliveriesOperation(): Operation {
 }
 
 /** `POST /api/webhooks/{name}/retry` */
-export function retryDeliveriesOperation(): Operation {
+export function retryDeliveriesOperation(): ApiOperation {
   return {
     id: 'retryDeliveries',
     tag,
@@ -62,7 +62,7 @@ export function retryDeliveriesOperation(): Operation {
 }
 
 /** `POST /api/webhooks/{name}/deliveries/{id}/retry` */
-export function retryDeliveryOperation(): Operation {
+export function retryDeliveryOperation(): ApiOperation {
   return {
     id: 'retryDelivery',
     tag,

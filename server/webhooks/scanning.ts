@@ -6,8 +6,8 @@ import { openPast } from '../../projections/past/past.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
 import { type Conditions, includes } from './conditions.ts';
-import type { Deliveries, Found } from './deliveries.ts';
-import { deliveryIdOf, type Subject, subjectOf } from './messages.ts';
+import type { Deliveries, NewDelivery } from './deliveries.ts';
+import { type DeliverySubject, deliveryIdOf, subjectOf } from './messages.ts';
 
 /** The change feed that drives webhooks. */
 type Scanner = {
@@ -66,7 +66,7 @@ export function openScanner({
       const from = Math.min(...seen.values());
       const upTo = Math.min(end(), from + eventsAtOnce);
       if (upTo <= from) return;
-      const found: Found[] = [];
+      const found: NewDelivery[] = [];
       for (const text of log.headers(from, upTo)) found.push(...(await deliveriesOf(headerOf(text))));
       if (signal.aborted) return;
       await deliveries.enqueue(all, upTo, found, now());
@@ -75,10 +75,10 @@ export function openScanner({
     }
   }
 
-  async function deliveriesOf({ id, type, stream, position }: Header): Promise<Found[]> {
+  async function deliveriesOf({ id, type, stream, position }: Header): Promise<NewDelivery[]> {
     const subject = subjectOf({ type, stream }, options.names);
     if (!subject) return [];
-    const found: Found[] = [];
+    const found: NewDelivery[] = [];
     for (const webhook of webhooks) {
       const { name } = webhook;
       if (position <= (seen.get(name) ?? 0) || !isFor(webhook, subject)) continue;
@@ -90,7 +90,7 @@ export function openScanner({
   }
 
   /** Whether the document met the condition before the event, or meets it after the event. */
-  async function meets({ name, where }: Webhook, { key, id }: Subject, position: number): Promise<boolean> {
+  async function meets({ name, where }: Webhook, { key, id }: DeliverySubject, position: number): Promise<boolean> {
     if (where === null) return true;
     const condition = conditions.get(name)?.get(key);
     // The target is no longer configured.
@@ -115,6 +115,6 @@ export function openScanner({
   };
 }
 
-function isFor(webhook: Webhook, { target: { kind, slug }, event }: Subject): boolean {
+function isFor(webhook: Webhook, { target: { kind, slug }, event }: DeliverySubject): boolean {
   return webhook.events.includes(event) && includes(kind === 'global' ? webhook.globals : webhook.collections, slug);
 }

@@ -1,6 +1,6 @@
 import { lockOf, type VaultRows } from '../../events/postgres/vault/rows.ts';
-import type { Statement } from '../../storage/postgres/connection.ts';
-import type { Deliveries, Delivery, Found, Progress } from './deliveries.ts';
+import type { PostgresStatement } from '../../storage/postgres/connection.ts';
+import type { Deliveries, Delivery, NewDelivery, WebhookProgress } from './deliveries.ts';
 import { patience } from './delivery-tables.ts';
 
 const table = 'annals_vault.deliveries';
@@ -77,10 +77,10 @@ export function openSharedDeliveries(rows: VaultRows): Deliveries {
   };
 }
 
-type Enqueued = { names: readonly string[]; upTo: number; found: readonly Found[]; now: number };
+type DeliveryBatch = { names: readonly string[]; upTo: number; found: readonly NewDelivery[]; now: number };
 
 /** Keeps the deliveries that no other node has kept meanwhile. */
-function enqueue({ log, change }: VaultRows, { names, upTo, found, now }: Enqueued): Promise<void> {
+function enqueue({ log, change }: VaultRows, { names, upTo, found, now }: DeliveryBatch): Promise<void> {
   const reached = {
     text: `SELECT name, position FROM ${webhooks} WHERE log = $1 AND name = ANY($2::text[])`,
     values: [log, names],
@@ -98,7 +98,7 @@ function enqueue({ log, change }: VaultRows, { names, upTo, found, now }: Enqueu
   });
 }
 
-function insertion(log: number, { webhook, position, id, stream }: Found, now: number): Statement {
+function insertion(log: number, { webhook, position, id, stream }: NewDelivery, now: number): PostgresStatement {
   const text = `INSERT INTO ${table} (log, webhook, position, id, stream, is_parked, attempts, due_at, give_up_at)
     SELECT $1::int, $2::text, $3::bigint, $4::text, $5::text, false, 0, CASE WHEN EXISTS (
       SELECT 1 FROM ${table} WHERE log = $1 AND webhook = $2 AND stream = $5 AND NOT is_parked
@@ -107,19 +107,19 @@ function insertion(log: number, { webhook, position, id, stream }: Found, now: n
 }
 
 /** Leaves only the earliest delivery of a document due; `at`: makes that delivery due at once. */
-function inOrder(log: number, one: Found, at: number | null): Statement[] {
+function inOrder(log: number, one: NewDelivery, at: number | null): PostgresStatement[] {
   const text = `UPDATE ${table} SET due_at = NULL ${ofDocument} AND position > ${first}`;
   const held = { text, values: [log, one.webhook, one.stream] };
   return at === null ? [held] : [held, earliestDue(log, one, at)];
 }
 
-function earliestDue(log: number, { webhook, stream }: Found, at: number): Statement {
+function earliestDue(log: number, { webhook, stream }: NewDelivery, at: number): PostgresStatement {
   const text = `UPDATE ${table} SET due_at = $4 ${ofDocument} AND position = ${first} AND (due_at IS NULL OR due_at > $4)`;
   return { text, values: [log, webhook, stream, at] };
 }
 
 /** Makes all deliveries of a webhook due, of each document the earliest. */
-function allDue({ log, webhook, now }: { log: number; webhook: string; now: number }): Statement[] {
+function allDue({ log, webhook, now }: { log: number; webhook: string; now: number }): PostgresStatement[] {
   const unparked = `UPDATE ${table} SET is_parked = false, give_up_at = $3 WHERE log = $1 AND webhook = $2 AND is_parked`;
   const released = `UPDATE ${table} AS one SET due_at = CASE WHEN position = (
       SELECT min(other.position) FROM ${table} AS other
@@ -132,7 +132,7 @@ function allDue({ log, webhook, now }: { log: number; webhook: string; now: numb
   ];
 }
 
-function keyOf(log: number, { webhook, position }: Found): unknown[] {
+function keyOf(log: number, { webhook, position }: NewDelivery): unknown[] {
   return [log, webhook, position];
 }
 
@@ -141,7 +141,7 @@ async function deliveryCalled({ log, read }: VaultRows, webhook: string, id: str
   return row ?? null;
 }
 
-async function progressOf({ log, read }: VaultRows, name: string): Promise<Progress> {
+async function progressOf({ log, read }: VaultRows, name: string): Promise<WebhookProgress> {
   const [row] = await read({
     text: `SELECT position, delivered_at AS "deliveredAt",
              (SELECT count(*) FROM ${table} WHERE log = $1 AND webhook = $2 AND NOT is_parked) AS waiting,

@@ -24,7 +24,7 @@ type Options = {
   names: CollectionNames;
   /** The queue of the webhooks, which is closed with them. */
   deliveries: Deliveries;
-  /** CollectionNames of webhooks whose waiting deliveries are due at once. */
+  /** The names of webhooks whose waiting deliveries are due at once. */
   released: readonly string[];
   /** The lease of this node, if several nodes have the same webhooks; absent if it is the only one. */
   lease?: WebhookLease | null;

@@ -9,7 +9,12 @@ import type { WriteFailure, WriterAnswer, WriterAnswers, WriterRequests } from '
 import { formerRules, logUnreachable, mostWaiting, tooMany } from './waiting.ts';
 
 /** A command that waits for the writer. `bytes`: length of its text; `since`: when it was sent. */
-type Waiting = { bytes: number; since: number; resolve: (outcome: Outcome) => void; reject: (error: Error) => void };
+type WaitingCommand = {
+  bytes: number;
+  since: number;
+  resolve: (outcome: Outcome) => void;
+  reject: (error: Error) => void;
+};
 
 /** The writer, as another thread calls it. */
 export type Writing = {
@@ -36,7 +41,7 @@ const measured = { least: 100, most: 1000 };
  * @param now milliseconds of a monotonic clock.
  */
 export function connectWriter(port: MessagePort, now = () => performance.now()): Writing {
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, WaitingCommand>();
   let queue: WriterRequests = [];
   let bytes = 0;
   let lastId = 0;

@@ -1,5 +1,5 @@
 import { DomainError } from '../../config/errors.ts';
-import type { Prepared, SqliteLog } from '../../events/log/sqlite-log.ts';
+import type { PreparedBatch, SqliteLog } from '../../events/log/sqlite-log.ts';
 import { OutdatedError } from '../../events/replica/outdated.ts';
 import { SharedLogUnavailableError, UnknownShipmentError } from '../../events/replica/shared-log.ts';
 import type { SharedWriter } from '../../events/replica/shared-writer.ts';
@@ -15,7 +15,10 @@ import type { AppliedSchema } from './messages.ts';
 import type { NodeAgreement } from './schema-agreement.ts';
 
 /** The configuration with which a node was started. */
-export type Configured = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'isStrict' | 'acceptsLoss' | 'ids'>;
+export type NodeConfiguration = Pick<
+  BootOptions,
+  'directory' | 'schema' | 'rules' | 'isStrict' | 'acceptsLoss' | 'ids'
+>;
 
 /** The parts of a node that applies its configuration. */
 type Parts = {
@@ -23,7 +26,7 @@ type Parts = {
   /** The read tables, which are those of the node's configuration, and the path of their file. */
   read: Sqlite;
   readFile: string;
-  configured: Configured;
+  configured: NodeConfiguration;
   agreement: NodeAgreement;
   writer: Pick<SharedWriter, 'appendWith' | 'between'>;
   /** The position of the read tables. */
@@ -118,12 +121,12 @@ const againMilliseconds = 5000;
  * Whether the log had this configuration before. Then it must not go back to it when a node starts that is not
  * upgraded yet.
  */
-function hadBefore(log: SqliteLog, { schema, rules }: Configured): boolean {
+function hadBefore(log: SqliteLog, { schema, rules }: NodeConfiguration): boolean {
   return epochsOf(log).some((epoch) => !Object.values(differenceTo(epoch, { schema, rules })).includes(true));
 }
 
 /** Makes the event and its claims. @throws SchemaError if it refuses documents; NothingToApplyError; DomainError. */
-function prepare({ log, read, readFile, configured, agreement, readable }: Parts, acceptsLoss: boolean): Prepared {
+function prepare({ log, read, readFile, configured, agreement, readable }: Parts, acceptsLoss: boolean): PreparedBatch {
   const { schema, rules, isStrict = false } = configured;
   if (!agreement.isWaiting()) throw new NothingToApplyError();
   if (readable() < log.head().size) throw diskFullHere();

@@ -1,9 +1,9 @@
-import type { Remaining, Scrubbed, Scrubber } from '../../projections/tables/scrub.ts';
+import type { RemainingFiles, Scrubber, ScrubResult } from '../../projections/tables/scrub.ts';
 
 /** Clears data files of erased bytes between the batches of a writer. */
 type Cleaning = {
   /** Takes an order. Orders are done one after the other. */
-  take: (remaining: Remaining[]) => void;
+  take: (remaining: RemainingFiles[]) => void;
   /** To be called after each batch. */
   noteBatch: () => void;
   /** Ends without an answer to the remaining orders: the next start goes on with them. */
@@ -11,7 +11,7 @@ type Cleaning = {
 };
 
 /** How far the cleaning is. */
-export type Progress = {
+export type CleaningProgress = {
   /** How much is clean, from 0 to 1; null if nothing is being cleaned. */
   share: number | null;
   /** True if a reader has been in the way for a while. */
@@ -22,8 +22,8 @@ type Options = {
   scrubber: Scrubber;
   /** Whether a thread keeps the search file. */
   isSearchKept: () => boolean;
-  onProgress: (progress: Progress) => void;
-  onEnd: (scrubbed: Scrubbed) => void;
+  onProgress: (progress: CleaningProgress) => void;
+  onEnd: (scrubbed: ScrubResult) => void;
   /** Runs a step at a time when the writer does not write. */
   between: (run: () => void) => void;
 };
@@ -37,7 +37,7 @@ const progressMilliseconds = 250;
 
 /** Opens the cleaning. It works in steps; while there are writes, they get as much time as the steps. */
 export function openCleaning({ scrubber, isSearchKept, onProgress, onEnd, between }: Options): Cleaning {
-  const orders: Remaining[][] = [];
+  const orders: RemainingFiles[][] = [];
   let timer: NodeJS.Timeout | null = null;
   let isBusySince: number | null = null;
   let isWriting = false;
@@ -84,7 +84,7 @@ export function openCleaning({ scrubber, isSearchKept, onProgress, onEnd, betwee
     onProgress({ share: scrubber.progress(), isHindered });
   }
 
-  function end(scrubbed: Scrubbed): void {
+  function end(scrubbed: ScrubResult): void {
     timer = null;
     onProgress({ share: null, isHindered: false });
     onEnd(scrubbed);

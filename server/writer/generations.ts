@@ -1,10 +1,10 @@
 import type { Command } from '../../events/facts/log.ts';
 import { jumpMilliseconds } from '../../events/store/clock.ts';
 import { schemaCommand } from '../../projections/start/boot.ts';
-import type { Declared } from '../../projections/tables/epochs.ts';
-import type { Queued, Sender } from './inbox.ts';
+import type { Declaration } from '../../projections/tables/epochs.ts';
+import type { QueuedCommand, Sender } from './inbox.ts';
 import type { WriterOrder } from './messages.ts';
-import type { Refusals, Started, ThreadParts } from './thread-parts.ts';
+import type { Refusals, ThreadParts, WriterDirectory } from './thread-parts.ts';
 
 type AdoptOrder = Extract<WriterOrder, { kind: 'adopt' }>;
 
@@ -13,14 +13,14 @@ export type Generations = ReturnType<typeof openGenerations>;
 
 /** Opens the generations; 0 is in force. */
 export function openGenerations(
-  { log, projector }: Pick<Started, 'log' | 'projector'>,
+  { log, projector }: Pick<WriterDirectory, 'log' | 'projector'>,
   { say, clock, ids }: ThreadParts,
   { failure }: Refusals,
 ) {
   let generation = 0;
   /** The schema and rules to be recorded before any other event. */
-  let declared: Declared | null = null;
-  let held: Queued[] = [];
+  let declared: Declaration | null = null;
+  let held: QueuedCommand[] = [];
   const ordered: AdoptOrder[] = [];
 
   function adopt(order: AdoptOrder): void {
@@ -53,11 +53,11 @@ export function openGenerations(
     isFormer: ({ generation: own }: Sender, { context }: Command): boolean =>
       own !== null && own < generation && context.rule !== undefined,
     /** Keeps a command of a later generation until {@link adoptOrdered}. */
-    hold: (command: Queued): void => void held.push(command),
+    hold: (command: QueuedCommand): void => void held.push(command),
     /** Takes an order to adopt a generation. */
     order: (order: AdoptOrder): void => void ordered.push(order),
     /** Adopts the ordered generations. @returns the commands that were held. */
-    adoptOrdered(): readonly Queued[] {
+    adoptOrdered(): readonly QueuedCommand[] {
       if (ordered.length === 0) return [];
       for (const order of ordered.splice(0)) adopt(order);
       const commands = held;

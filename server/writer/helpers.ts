@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
-import type { Helpers, Piece, PieceResult, Work } from '../../projections/start/helpers.ts';
+import type { Helpers, HelperWork, Piece, PieceResult } from '../../projections/start/helpers.ts';
 import { startThread } from '../platform/threads.ts';
 import type { HelperInput, HelperMessage } from './helper-thread.ts';
 
@@ -35,7 +35,7 @@ export function openHelpers(cores: number = availableParallelism(), fewest: numb
   return threads < 2 ? null : { threads, fewest, begin };
 }
 
-function begin(pieces: readonly Piece[][], told: (events: number) => void): Work {
+function begin(pieces: readonly Piece[][], told: (events: number) => void): HelperWork {
   const cells = new Int32Array(new SharedArrayBuffer(4 * (helperCells.first + pieces.length)));
   const helpers = pieces.map((own, at) => {
     const { port1, port2 } = new MessageChannel();

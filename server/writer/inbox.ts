@@ -9,7 +9,7 @@ export type Sender = {
 };
 
 /** A command that waits, as JSON text. */
-export type Queued = { from: Sender; id: number; command: string };
+export type QueuedCommand = { from: Sender; id: number; command: string };
 
 /** The orders that an inbox leaves to its writer. */
 export type WorkOrder = Exclude<WriterOrder, { kind: 'connect' | 'settle' | 'close' }>;
@@ -32,7 +32,7 @@ type Options = {
  */
 export function openInbox({ main, say, handle, drain, close, onFailure }: Options) {
   const { connect, takeSent } = openSenders(put);
-  let queue: Queued[] = [];
+  let queue: QueuedCommand[] = [];
   let since = 0;
   let settling = 0;
   /** True from when work is scheduled until it is done. */
@@ -58,13 +58,13 @@ export function openInbox({ main, say, handle, drain, close, onFailure }: Option
     }
   });
 
-  function put(command: Queued): void {
+  function put(command: QueuedCommand): void {
     if (queue.length === 0) since = performance.now();
     queue.push(command);
     schedule();
   }
 
-  function takeBatch(): Queued[] {
+  function takeBatch(): QueuedCommand[] {
     const batch = queue;
     queue = [];
     return batch;
@@ -101,7 +101,7 @@ export function openInbox({ main, say, handle, drain, close, onFailure }: Option
   };
 }
 
-function openSenders(put: (command: Queued) => void) {
+function openSenders(put: (command: QueuedCommand) => void) {
   const senders = new Set<Sender>();
 
   function connect(sender: Sender): void {
@@ -132,7 +132,7 @@ function openSenders(put: (command: Queued) => void) {
 export type Outbox = Map<MessagePort, WriterAnswers>;
 
 /** Adds the answer to a command. */
-export function addAnswer(outbox: Outbox, { from, id }: Queued, answer: WriterAnswer): void {
+export function addAnswer(outbox: Outbox, { from, id }: QueuedCommand, answer: WriterAnswer): void {
   const message = outbox.get(from.port);
   if (message) message.push({ id, answer });
   else outbox.set(from.port, [{ id, answer }]);

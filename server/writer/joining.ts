@@ -24,7 +24,7 @@ import { type Membership, scrubbedOf, startMembership } from './membership.ts';
 import type { WriterMessage } from './messages.ts';
 
 /** The shared log of a node, the clock that follows it, and the node's row in the list of nodes. */
-export type Node = { shared: PostgresLog; clock: SharedClock; ids: Ids; membership: Membership };
+export type NodeLog = { shared: PostgresLog; clock: SharedClock; ids: Ids; membership: Membership };
 
 type Options = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 'seals'> & {
   /** The address of PostgreSQL. */
@@ -62,7 +62,7 @@ const checkpointPages = 16_384;
  * @throws SharedLogUnavailableError; UnfitServerError; DivergedError; NewerEventError; Error if the directory is the
  * replica of another log.
  */
-export async function joinLog(options: Options): Promise<Node> {
+export async function joinLog(options: Options): Promise<NodeLog> {
   const { directory, address, logId, counter, clock: local, meter, say } = options;
   const clock = openSharedClock(local.believed);
   const ids = createIds(counter, clock.now);
@@ -108,7 +108,7 @@ function requireMovedHere(file: string, token: string): void {
   if (moved !== token) throw new Error(`${file} is not the log that was moved into this database`);
 }
 
-async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promise<Node> {
+async function catchUp(options: Options, begun: Omit<NodeLog, 'membership'>): Promise<NodeLog> {
   const { directory, address, node, schema, rules, seals, say } = options;
   const { shared, clock, ids } = begun;
   let membership: Membership | null = null;

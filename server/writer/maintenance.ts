@@ -3,7 +3,7 @@ import { openCleaning } from './cleaning.ts';
 import type { WorkOrder } from './inbox.ts';
 import { notify } from './search-cell.ts';
 import { keepSegments } from './segment-keeping.ts';
-import type { Refusals, Started, ThreadParts } from './thread-parts.ts';
+import type { Refusals, ThreadParts, WriterDirectory } from './thread-parts.ts';
 
 /** The orders that change files of the data directory without a command. */
 type MaintenanceOrder = Extract<WorkOrder, { kind: 'search' | 'checkpoint' | 'scrub' | 'segment' }>;
@@ -19,7 +19,7 @@ type Options = {
 };
 
 /** Opens the maintenance of a data directory. */
-export function openMaintenance({ log, scrubber }: Pick<Started, 'log' | 'scrubber'>, options: Options) {
+export function openMaintenance({ log, scrubber }: Pick<WriterDirectory, 'log' | 'scrubber'>, options: Options) {
   const { between, refusals } = options;
   const { say, segmentSizes } = options.parts;
   let notifySearch: (() => void) | null = null;

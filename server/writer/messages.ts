@@ -4,14 +4,14 @@ import type { CheckpointChange } from '../../events/proof/checkpoints.ts';
 import type { OffloadedFrame } from '../../events/segments/offloaded.ts';
 import type { PendingSegment, SegmentSizes } from '../../events/segments/segment-writer.ts';
 import type { Categories } from '../../events/service-events/categories.ts';
-import type { Booted, BootOptions } from '../../projections/start/boot.ts';
-import type { Declared } from '../../projections/tables/epochs.ts';
+import type { BootOptions, BootResult } from '../../projections/start/boot.ts';
+import type { Declaration } from '../../projections/tables/epochs.ts';
 import type { RowMarks } from '../../projections/tables/row-marks.ts';
-import type { Remaining, Scrubbed } from '../../projections/tables/scrub.ts';
+import type { RemainingFiles, ScrubResult } from '../../projections/tables/scrub.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
 import type { WriterMeter } from '../platform/meter.ts';
 import type { StateCell } from '../platform/state.ts';
-import type { Progress } from './cleaning.ts';
+import type { CleaningProgress } from './cleaning.ts';
 import type { NodeStanding } from './membership.ts';
 import type { SearchCell } from './search-cell.ts';
 
@@ -66,7 +66,7 @@ export type WriterOrder =
    * To take commands by this generation of the configuration from now on. `declared`: its schema and rules, to be
    * recorded first; null if the log has them. Answered by `adopted`.
    */
-  | { kind: 'adopt'; generation: number; declared: Declared | null }
+  | { kind: 'adopt'; generation: number; declared: Declaration | null }
   /** To answer with `settled` when all commands that were sent before are recorded or refused. */
   | { kind: 'settle' }
   /** To say through the port, and in the cell, when events were recorded: the search index follows them. */
@@ -74,7 +74,7 @@ export type WriterOrder =
   /** To keep a checkpoint of the log, or that a copy of it has arrived. Answered by `kept`. */
   | { kind: 'checkpoint'; change: CheckpointChange }
   /** To clear the data files of erased bytes. `remaining`: the stored files of each erasure. Answered by `scrubbed`. */
-  | { kind: 'scrub'; remaining: Remaining[] }
+  | { kind: 'scrub'; remaining: RemainingFiles[] }
   /** To make the log name a pending segment. Answered by `segment`. */
   | { kind: 'segment'; pending: PendingSegment }
   /** To answer the calls of {@link Following} that come through a port; to a node only. */
@@ -102,7 +102,7 @@ export type WriterMessage =
   | { kind: 'upgrade'; line: string }
   /** The writer takes commands. `log`: the id of the log; `size`: its number of events. */
   | ({ kind: 'ready'; log: string; size: number; categories: Categories } & Pick<
-      Booted,
+      BootResult,
       'readFile' | 'found' | 'foundAt' | 'upgradedFrom'
     >)
   /** The writer does not start, and why. `isLoss`: documents would show less, and that is not accepted. */
@@ -112,9 +112,9 @@ export type WriterMessage =
   /** Answers `checkpoint`. False: the disk is full. */
   | { kind: 'kept'; isKept: boolean }
   /** How far a `scrub` is. */
-  | ({ kind: 'cleaning' } & Progress)
+  | ({ kind: 'cleaning' } & CleaningProgress)
   /** Answers `scrub`. */
-  | { kind: 'scrubbed'; scrubbed: Scrubbed }
+  | { kind: 'scrubbed'; scrubbed: ScrubResult }
   /** The log has enough events for a segment. */
   | { kind: 'segment-due' }
   /** Answers `segment`. */

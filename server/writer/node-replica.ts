@@ -8,28 +8,28 @@ import { messageOf } from '../../storage/errors.ts';
 import { writeMilliseconds } from '../../storage/postgres/durations.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { setFull } from '../platform/state.ts';
-import type { Configured } from './applying.ts';
-import type { Node } from './joining.ts';
+import type { NodeConfiguration } from './applying.ts';
+import type { NodeLog } from './joining.ts';
 import { type Lag, openLag } from './lag.ts';
 import { type Maintenance, openMaintenance } from './maintenance.ts';
-import { openReadTables, type ReadTables } from './read-tables.ts';
+import { type NodeReadTables, openReadTables } from './read-tables.ts';
 import { type NodeAgreement, openAgreement } from './schema-agreement.ts';
-import { type Refusals, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
+import { type Refusals, refusalsOf, type ThreadParts, type WriterDirectory } from './thread-parts.ts';
 
 /** The surroundings of a node's writer: its thread, and the configuration of the node. */
 export type NodeParts = ThreadParts & {
-  configured: Configured;
+  configured: NodeConfiguration;
   /** Whether the node applies a new configuration without being told. */
   appliesSchema: boolean;
   marks: RowMarks;
 };
 
 /** The parts of a replica that its functions share. */
-type Parts = Pick<Started, 'log'> &
+type Parts = Pick<WriterDirectory, 'log'> &
   Pick<NodeParts, 'say' | 'state'> & {
     refusals: Refusals;
     agreement: NodeAgreement;
-    tables: ReadTables;
+    tables: NodeReadTables;
     shared: SharedWriter;
     maintenance: Maintenance;
     lag: Lag;
@@ -39,7 +39,7 @@ type Parts = Pick<Started, 'log'> &
 export type Replica = ReturnType<typeof openReplica>;
 
 /** Opens the replica of a node, which begins to follow the other nodes. */
-export function openReplica({ scrubber, ...started }: Started, node: Node, parts: NodeParts) {
+export function openReplica({ scrubber, ...started }: WriterDirectory, node: NodeLog, parts: NodeParts) {
   const { say, state, configured, marks } = parts;
   const { log, isPending } = started;
   const refusals = refusalsOf(state);

@@ -9,12 +9,12 @@ import { setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
 import { openApplying } from './applying.ts';
 import { addAnswer, type Outbox, openInbox, send, type WorkOrder } from './inbox.ts';
-import type { Node } from './joining.ts';
+import type { NodeLog } from './joining.ts';
 import { scrubbedOf } from './membership.ts';
 import type { Following, WriterAnswer } from './messages.ts';
 import { type NodeParts, openReplica, type Replica } from './node-replica.ts';
 import { failureOf, openOutageNotice, orUnavailable, undecided } from './outages.ts';
-import { answerOf, answersTo, type Started } from './thread-parts.ts';
+import { answerOf, answersTo, type WriterDirectory } from './thread-parts.ts';
 
 const forgetMilliseconds = 10 * 60_000;
 
@@ -22,7 +22,7 @@ const forgetMilliseconds = 10 * 60_000;
  * Opens the writer of a log that other nodes append to as well. A batch waits for the shared log; the replica takes in
  * what other nodes append meanwhile.
  */
-export function openNodeWriter(started: Started, node: Node, parts: NodeParts): void {
+export function openNodeWriter(started: WriterDirectory, node: NodeLog, parts: NodeParts): void {
   const { main, say, state, clock, meter, configured } = parts;
   const { log, readFile, databases } = started;
   const replica = openReplica(started, node, parts);

@@ -7,10 +7,10 @@ import { epochsOf } from '../../projections/tables/epochs.ts';
 import { openProjector } from '../../projections/tables/projector.ts';
 import type { RowMarks } from '../../projections/tables/row-marks.ts';
 import { tablesOf } from '../../projections/tables/tables.ts';
-import type { Started } from './thread-parts.ts';
+import type { WriterDirectory } from './thread-parts.ts';
 
 type Options = {
-  started: Omit<Started, 'scrubber'>;
+  started: Omit<WriterDirectory, 'scrubber'>;
   schema: Schema;
   marks: RowMarks;
   /** Called when the read tables have the event that brings this schema into the log. */
@@ -18,7 +18,7 @@ type Options = {
 };
 
 /** The read tables of a node. */
-export type ReadTables = ReturnType<typeof openReadTables>;
+export type NodeReadTables = ReturnType<typeof openReadTables>;
 
 /** Opens the read tables of a node, to which the events of its replica are applied. */
 export function openReadTables({ started, schema, marks, onApplied }: Options) {

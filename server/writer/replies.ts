@@ -5,13 +5,13 @@ import { writerEnded } from './waiting.ts';
 type Reply = Extract<WriterMessage, { kind: 'settled' | 'kept' | 'scrubbed' | 'adopted' | 'segment' }>;
 export type ReplyKind = Reply['kind'];
 export type ReplyOf<K extends ReplyKind> = Extract<Reply, { kind: K }>;
-type Waiting = { [kind in ReplyKind]: PromiseWithResolvers<ReplyOf<kind>>[] };
+type WaitingReplies = { [kind in ReplyKind]: PromiseWithResolvers<ReplyOf<kind>>[] };
 
 export type Replies = ReturnType<typeof openReplies>;
 
 /** The orders that wait for a reply: the writer replies to orders of one kind in their order. */
 export function openReplies() {
-  const waiting: Waiting = { settled: [], kept: [], scrubbed: [], adopted: [], segment: [] };
+  const waiting: WaitingReplies = { settled: [], kept: [], scrubbed: [], adopted: [], segment: [] };
   let isOver = false;
 
   return {

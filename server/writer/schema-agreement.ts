@@ -4,7 +4,7 @@ import { payloadOf } from '../../events/facts/envelope.ts';
 import type { MissingRows } from '../../events/log/shipment.ts';
 import type { OutdatedError } from '../../events/replica/outdated.ts';
 import type { SharedLog } from '../../events/replica/shared-log.ts';
-import { type Declared, differenceTo, epochIn } from '../../projections/tables/epochs.ts';
+import { type Declaration, differenceTo, epochIn } from '../../projections/tables/epochs.ts';
 import { type StateCell, setAgreement } from '../platform/state.ts';
 
 /**
@@ -16,7 +16,7 @@ const servedMilliseconds = 60_000;
 type Options = {
   state: StateCell;
   shared: Pick<SharedLog, 'tail'>;
-  declared: Declared;
+  declared: Declaration;
   /** Whether the log still has another configuration. */
   isPending: boolean;
   warn: (message: string) => void;

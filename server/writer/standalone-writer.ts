@@ -8,13 +8,20 @@ import { batchBounds, syncBounds } from '../platform/meter.ts';
 import { setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
 import { type Generations, openGenerations } from './generations.ts';
-import { addAnswer, type Outbox, openInbox, type Queued, send, type WorkOrder } from './inbox.ts';
+import { addAnswer, type Outbox, openInbox, type QueuedCommand, send, type WorkOrder } from './inbox.ts';
 import { type Maintenance, openMaintenance } from './maintenance.ts';
 import type { WriterAnswer, WriterAnswers } from './messages.ts';
-import { answerOf, answersTo, type Refusals, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
+import {
+  answerOf,
+  answersTo,
+  type Refusals,
+  refusalsOf,
+  type ThreadParts,
+  type WriterDirectory,
+} from './thread-parts.ts';
 
 /** The parts of a writer that has the log to itself. */
-type Writer = Pick<Started, 'log' | 'projector'> & {
+type Writer = Pick<WriterDirectory, 'log' | 'projector'> & {
   parts: ThreadParts;
   refusals: Refusals;
   generations: Generations;
@@ -25,7 +32,7 @@ type Writer = Pick<Started, 'log' | 'projector'> & {
  * Opens the writer of a log that only this service appends to. A batch is recorded, applied to the read tables and
  * answered without a pause, so nothing else needs to wait for it.
  */
-export function openStandaloneWriter({ log, projector, scrubber }: Started, parts: ThreadParts): void {
+export function openStandaloneWriter({ log, projector, scrubber }: WriterDirectory, parts: ThreadParts): void {
   const { main, say } = parts;
   const refusals = refusalsOf(parts.state);
   const generations = openGenerations({ log, projector }, parts, refusals);
@@ -61,9 +68,9 @@ export function openStandaloneWriter({ log, projector, scrubber }: Started, part
     }
   }
 
-  function answer(batch: readonly Queued[]): void {
+  function answer(batch: readonly QueuedCommand[]): void {
     const outbox: Outbox = new Map();
-    const current: Queued[] = [];
+    const current: QueuedCommand[] = [];
     const commands: Command[] = [];
     for (const queued of batch) {
       if (generations.isLater(queued.from)) {
@@ -88,7 +95,7 @@ export function openStandaloneWriter({ log, projector, scrubber }: Started, part
   }
 
   /** Fetches the payloads that an erasure needs, and puts its command back; other writes go on meanwhile. */
-  function fetchFor(queued: Queued, missing: readonly OffloadedFrame[]): void {
+  function fetchFor(queued: QueuedCommand, missing: readonly OffloadedFrame[]): void {
     fetchFrames(missing).then(
       () => inbox.put(queued),
       (error) => {

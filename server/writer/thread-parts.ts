@@ -4,7 +4,7 @@ import { SegmentOffloadedError } from '../../events/segments/offloaded.ts';
 import type { Clock } from '../../events/store/clock.ts';
 import type { Ids } from '../../events/store/ids.ts';
 import { isMovedAway } from '../../events/store/moved.ts';
-import type { Booted } from '../../projections/start/boot.ts';
+import type { BootResult } from '../../projections/start/boot.ts';
 import type { Scrubber } from '../../projections/tables/scrub.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { isBusy, isDiskFull, isOutOfFiles, isUnopened } from '../../storage/sqlite.ts';
@@ -12,7 +12,7 @@ import { type StateCell, setFull } from '../platform/state.ts';
 import type { WriteFailure, WriterAnswer, WriterInput, WriterMessage } from './messages.ts';
 
 /** A data directory that a writer has opened. */
-export type Started = Booted & { scrubber: Scrubber };
+export type WriterDirectory = BootResult & { scrubber: Scrubber };
 
 /** The surroundings of a writer: the port to the main thread, the clock, and parts of the start data. */
 export type ThreadParts = Pick<WriterInput, 'meter' | 'state' | 'segmentSizes'> & {

@@ -16,7 +16,7 @@ import { openHelpers } from './helpers.ts';
 import type { SharedInput, WriterInput, WriterMessage } from './messages.ts';
 import { findSegmentsOf } from './segment-store.ts';
 import { openStandaloneWriter } from './standalone-writer.ts';
-import type { Started } from './thread-parts.ts';
+import type { WriterDirectory } from './thread-parts.ts';
 
 const main = parent();
 const { counter, clockCell, meter, state, segmentSizes, blobs, shared, noBackup, ...options }: WriterInput = workerData;
@@ -29,7 +29,7 @@ function say(message: WriterMessage): void {
 
 type Means = Pick<Parameters<typeof boot>[0], 'ids' | 'now' | 'isReplica'>;
 
-function start(means: Means): Started {
+function start(means: Means): WriterDirectory {
   const file = logFile(options.directory);
   findSegmentsOf(file, blobs, true);
   const booted = boot({

@@ -2,8 +2,8 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { CheckpointChange } from '../../events/proof/checkpoints.ts';
 import type { PendingSegment } from '../../events/segments/segment-writer.ts';
 import type { Progress } from '../../projections/start/rebuild.ts';
-import type { Declared } from '../../projections/tables/epochs.ts';
-import type { Remaining, Scrubbed } from '../../projections/tables/scrub.ts';
+import type { Declaration } from '../../projections/tables/epochs.ts';
+import type { RemainingFiles, ScrubResult } from '../../projections/tables/scrub.ts';
 import { errorOf } from '../../storage/errors.ts';
 import { startThread } from '../platform/threads.ts';
 import { diskFullAtSigning } from './disk-full.ts';
@@ -40,7 +40,7 @@ export type Writer = {
    * @param declared its schema and rules, to be recorded first; null if the log has them.
    * @returns false if they could not be recorded, as on a full disk: the next write tries again.
    */
-  adopt: (generation: number, declared: Declared | null) => Promise<boolean>;
+  adopt: (generation: number, declared: Declaration | null) => Promise<boolean>;
   /**
    * Resolves when all commands that threads have sent until now are recorded or refused, also of threads that have
    * ended; with false if the writer ended before.
@@ -59,7 +59,7 @@ export type Writer = {
    * @param remaining the stored files that are left of each unfinished erasure.
    * @param onHindered called while a reader is in the way.
    */
-  scrub: (remaining: Remaining[], onHindered: () => void) => Promise<Scrubbed>;
+  scrub: (remaining: RemainingFiles[], onHindered: () => void) => Promise<ScrubResult>;
   /** How much of the data files {@link Writer.scrub} has cleaned, from 0 to 1; null if it is not running. */
   cleaned: () => number | null;
   /** Of a node: the state of all nodes; null before its first report. */

@@ -9,7 +9,7 @@ import type { Bucket } from './versions.ts';
 const require = createRequire(import.meta.url);
 
 /** How a bucket is reached. */
-export type Reach = Pick<
+export type BucketReach = Pick<
   Extract<BlobSettings, { kind: 'bucket' }>,
   'endpoint' | 'bucket' | 'region' | 'accessKey' | 'secretKey' | 'pathStyle'
 >;
@@ -37,7 +37,7 @@ export type ConnectedBucket = Bucket & {
  * @param silence the number of milliseconds without a byte from or to the server after which it counts as unreachable.
  * @throws BlobsRefusedError for an invalid endpoint.
  */
-export function connectBucket(settings: Reach, silence: number): ConnectedBucket {
+export function connectBucket(settings: BucketReach, silence: number): ConnectedBucket {
   const { endpoint, bucket, region } = settings;
   const { transport, agent } = connectTo(endpoint, silence);
   const client = openClient(settings, { transport, transportAgent: agent });
@@ -68,7 +68,7 @@ export function connectBucket(settings: Reach, silence: number): ConnectedBucket
   return { client, bucket, region, what, call, list, close: () => agent.destroy() };
 }
 
-function openClient(settings: Reach, options: Pick<ClientOptions, 'transport' | 'transportAgent'>): Client {
+function openClient(settings: BucketReach, options: Pick<ClientOptions, 'transport' | 'transportAgent'>): Client {
   // minio is loaded only for a bucket, because it takes 30 MB and 0.1 s in every thread.
   const minio: typeof import('minio') = require('minio');
   const { protocol, hostname, port } = new URL(settings.endpoint);

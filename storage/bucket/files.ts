@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { connectBucket, type Reach } from './connection.ts';
+import { type BucketReach, connectBucket } from './connection.ts';
 import { isMissingObject } from './errors.ts';
 
 /** Named files in one place, such as the backups of a service. */
@@ -21,7 +21,7 @@ export type NamedFiles = {
 };
 
 /** The objects of a bucket whose names begin with `prefix`, which is empty or ends with a slash. */
-export function openBucketFiles(settings: Reach, prefix: string, silence = 60_000): NamedFiles {
+export function openBucketFiles(settings: BucketReach, prefix: string, silence = 60_000): NamedFiles {
   const { client, bucket, call, list, close } = connectBucket(settings, silence);
 
   const filesAt = (prefix: string): NamedFiles => ({

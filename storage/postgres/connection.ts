@@ -20,10 +20,10 @@ export type PostgresAddress = {
 };
 
 /** A statement. With a name it is parsed once for each connection. */
-export type Statement = { text: string; name?: string; values?: unknown[] };
+export type PostgresStatement = { text: string; name?: string; values?: unknown[] };
 
 /** The result of a statement. `command`: its first word, as the server answers it. */
-export type Result = Pick<QueryResult, 'rows' | 'rowCount' | 'command'>;
+export type StatementResult = Pick<QueryResult, 'rows' | 'rowCount' | 'command'>;
 
 /** A connection to the server that takes writes. */
 export type Connection = {
@@ -31,9 +31,9 @@ export type Connection = {
    * Sends statements together, and returns the result of each. They are executed in order; a refused statement does not
    * stop the ones after it.
    */
-  send: (...statements: Statement[]) => Promise<PromiseSettledResult<Result>[]>;
+  send: (...statements: PostgresStatement[]) => Promise<PromiseSettledResult<StatementResult>[]>;
   /** As `send`, for statements that all have to succeed. @throws the error of the first statement that failed. */
-  run: (...statements: Statement[]) => Promise<Result[]>;
+  run: (...statements: PostgresStatement[]) => Promise<StatementResult[]>;
   /** Warnings of the server since the last call. */
   warnings: () => string[];
   isOpen: () => boolean;
@@ -188,14 +188,14 @@ function connectionOf(client: Client, socket: Socket): Connection {
     warnings.push(message ?? '');
   });
 
-  function send(...statements: Statement[]): Promise<PromiseSettledResult<Result>[]> {
+  function send(...statements: PostgresStatement[]): Promise<PromiseSettledResult<StatementResult>[]> {
     socket.cork();
     const running = statements.map((statement) => client.query(statement));
     socket.uncork();
     return Promise.allSettled(running);
   }
 
-  async function run(...statements: Statement[]): Promise<Result[]> {
+  async function run(...statements: PostgresStatement[]): Promise<StatementResult[]> {
     const results = await send(...statements);
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;

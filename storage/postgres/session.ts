@@ -1,6 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
-import { type Connection, connect, type PostgresAddress, type Result, type Statement } from './connection.ts';
+import {
+  type Connection,
+  connect,
+  type PostgresAddress,
+  type PostgresStatement,
+  type StatementResult,
+} from './connection.ts';
 import { connectMilliseconds } from './durations.ts';
 import { isBusy, isRefusal, UnfitServerError, UnreachableError } from './errors.ts';
 
@@ -103,7 +109,10 @@ export class UnknownCommitError extends Error {
  * @throws the error of the first refused statement, if nothing was done; UnknownCommitError if the outcome is not
  * certain, after ending the connection.
  */
-export async function commitWith(connection: Connection, statements: readonly Statement[]): Promise<Result[]> {
+export async function commitWith(
+  connection: Connection,
+  statements: readonly PostgresStatement[],
+): Promise<StatementResult[]> {
   connection.warnings();
   const results = await connection.send(...statements, { text: 'COMMIT' });
   const last = results.at(-1);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import { mountOf } from '../../cli/doctor/disk.ts';
-import { checkNames, type Finding } from '../../cli/doctor/findings.ts';
+import { checkNames, type DoctorFinding } from '../../cli/doctor/findings.ts';
 import { checkLog } from '../../cli/doctor/log.ts';
 import { checkLock } from '../../cli/doctor/log-lock.ts';
 import { useSmallDisk } from '../helpers/disk.ts';
@@ -52,7 +52,7 @@ async function examine(data: string, environment: Record<string, string> = healt
     environment,
   });
   assert.equal(stderr, '');
-  const { isHealthy, findings } = JSON.parse(stdout) as { isHealthy: boolean; findings: Finding[] };
+  const { isHealthy, findings } = JSON.parse(stdout) as { isHealthy: boolean; findings: DoctorFinding[] };
   assert.deepEqual([code, isHealthy], findings.some(({ status }) => status === 'trouble') ? [1, false] : [0, true]);
   return { code, of: (name: string) => findings.find(({ check }) => check === name), findings };
 }

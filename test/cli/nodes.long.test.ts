@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Finding } from '../../cli/doctor/findings.ts';
+import type { DoctorFinding } from '../../cli/doctor/findings.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { readExposition } from '../helpers/metrics.ts';
 import { describeWithPostgres, openClient, type TestDatabase, useDatabase } from '../helpers/postgres.ts';
@@ -115,7 +115,7 @@ describeWithPostgres('The operator of nodes with one log in PostgreSQL', () => {
         environment: { ...nodeEnvironment(address), ANNALS_API_KEY: apiKey, ANNALS_POSTGRES_URL: log },
       });
       assert.equal(stderr, '');
-      const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+      const { findings } = JSON.parse(stdout) as { findings: DoctorFinding[] };
       return (name: string) => findings.find(({ check }) => check === name) ?? assert.fail(name);
     };
     const first = await examine();
@@ -189,7 +189,7 @@ describeWithPostgres('The operator of nodes with one log in PostgreSQL', () => {
       const { stdout } = await runHere(['doctor', '--config', file, '--data', data, '--json'], {
         environment: { ...nodeEnvironment(address), ANNALS_API_KEY: apiKey },
       });
-      const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+      const { findings } = JSON.parse(stdout) as { findings: DoctorFinding[] };
       return findings.find(({ check }) => check === 'log lock') ?? assert.fail(stdout);
     };
     const until = async (expected: RegExp) => {

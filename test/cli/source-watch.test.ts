@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { watchSources } from '../../cli/service/source-watch.ts';
-import type { Source } from '../../server/settings/modules.ts';
+import type { ModuleSource } from '../../server/settings/modules.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
 
 const folder = useFolder();
@@ -15,7 +15,7 @@ function watching(t: TestContext, name: string, reads: readonly string[]) {
   const own = join(folder, name);
   mkdirSync(own);
   const file = (one: string) => join(own, one);
-  const sources = new Map<string, Source>();
+  const sources = new Map<string, ModuleSource>();
   const read = (one: string) => {
     const source = readFileSync(file(one), 'utf8');
     sources.set(pathToFileURL(file(one)).href, { format: 'module', source });

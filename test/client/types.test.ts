@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { clientTypes } from '../../cli/client-types/file.ts';
-import { type Path, pathsOf } from '../../cli/client-types/paths.ts';
+import { type DocumentPath, pathsOf } from '../../cli/client-types/paths.ts';
 import type {
   IdFilter,
   ListFilter,
@@ -119,7 +119,7 @@ describe('The types of the client', () => {
   });
 
   it('know every path that lists can be sorted by, and no other', async () => {
-    const posts = pathsBySlug.get('posts') as Path[];
+    const posts = pathsBySlug.get('posts') as DocumentPath[];
     const list = (sort: string) => service.call('GET', `/api/collections/posts?sort=${sort}`);
     const isSorted = posts.filter(({ sorts }) => sorts);
     for (const part of parts(isSorted, 10)) assert.equal((await list(part.map(({ path }) => path).join())).status, 200);

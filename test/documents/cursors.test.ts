@@ -29,6 +29,16 @@ export default {
 };`;
 const service = useServiceHere(config);
 
+const datedConfig = `
+export default {
+  audit: ({ apiKey }) => apiKey !== null,
+  collections: [{
+    slug: 'notes', history: 'public',
+    access: { read: ({ doc }) => doc.isOpen === true && { day: { less_than: '2024-03-01' } } },
+    fields: [{ name: 'n', type: 'number' }, { name: 'day', type: 'date' }, { name: 'isOpen', type: 'boolean' }],
+  }],
+};`;
+
 // biome-ignore lint/suspicious/noExplicitAny: the answers are whatever the service says
 type Doc = any;
 
@@ -226,6 +236,56 @@ describe('A walk by cursor', () => {
       between: () => call('POST', 'collections/owners', { name: 'later' }),
     });
     assert.equal(docs.length, count);
+  });
+
+  it('as of a moment gives what one page gives, under a rule that looks at the document and answers with a condition on a date', async (t) => {
+    const dated = await startHere(t, datedConfig);
+    const write = async (method: string, path: string, body?: object): Promise<Doc> => {
+      const answer = await dated.call(method, `/api/collections/${path}`, body);
+      assert.ok(answer.status < 300, JSON.stringify(answer.body));
+      return answer.body;
+    };
+    const ids: string[] = [];
+    for (const [index, day] of ['2024-01-01', '2024-02-01', '2024-02-29', '2024-03-01', '2024-04-01'].entries())
+      for (const isOpen of [true, true, false]) ids.push((await write('POST', 'notes', { n: index, day, isOpen })).id);
+    const { body } = await dated.call('GET', '/api/audit/events?collection=notes&limit=100');
+    const then = body.events.at(-1).header.position;
+    // Until today: closed, opened, put off, brought forward, deleted, and new ones.
+    await write('PATCH', `notes/${ids[0]}`, { isOpen: false });
+    await write('PATCH', `notes/${ids[2]}`, { isOpen: true });
+    await write('PATCH', `notes/${ids[3]}`, { day: '2024-05-01' });
+    await write('PATCH', `notes/${ids[9]}`, { day: '2024-01-01' });
+    await write('DELETE', `notes/${ids[4]}`);
+    const seen = [1, 6, 7].map((index) => ids[index]);
+    for (const asOf of [String(then), new Date().toISOString().slice(0, 10)]) {
+      const page = async (query: string) => {
+        const { status, body } = await dated.call(
+          'GET',
+          `/api/collections/notes?sort=n,id&asOf=${asOf}&${query}`,
+          undefined,
+          anonymous,
+        );
+        assert.equal(status, 200, JSON.stringify(body));
+        return body;
+      };
+      const whole = (await page('limit=100')).docs;
+      const docs: Doc[] = [];
+      for (let after: string | null = ''; after !== null; ) {
+        const { docs: more, nextCursor } = await page(`limit=1&after=${after}`);
+        docs.push(...more);
+        assert.ok(docs.length <= whole.length, asOf);
+        after = nextCursor;
+        // A date of today would name a later position with each page.
+        await write('POST', 'notes', { n: 9, day: '2024-01-01', isOpen: true });
+      }
+      assert.deepEqual(docs, whole);
+      if (asOf === String(then))
+        assert.deepEqual(
+          docs.map(({ id }) => id),
+          seen,
+        );
+      else assert.ok(docs.length > seen.length);
+    }
   });
 
   it('may change its limit and its count on the way', async () => {

@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Header } from '../../events/facts/envelope.ts';
 import type { SharedHead, Shipment } from '../../events/log/shipment.ts';
-import type { BatchResult, Prepared } from '../../events/log/sqlite-log.ts';
+import type { BatchResult, PreparedBatch } from '../../events/log/sqlite-log.ts';
 import { advance, isState, type Position, type State, transitions } from '../../events/replica/append-protocol.ts';
-import { type Append, runAppend, steps } from '../../events/replica/append-steps.ts';
+import { type AppendRun, runAppend, steps } from '../../events/replica/append-steps.ts';
 import { openQueue } from '../../events/replica/queue.ts';
 import {
   LogWentBackError,
@@ -51,7 +51,7 @@ const full = new Error('database or disk is full');
 const broken = new Error('the read tables are damaged');
 
 /** An append of one event to a log and a replica in memory. `calls`: the effects, in their order. */
-function openScene(scene: Scene): { append: Append; calls: string[]; shared: string[]; replica: string[] } {
+function openScene(scene: Scene): { append: AppendRun; calls: string[]; shared: string[]; replica: string[] } {
   const [calls, shared, replica] = [[], ['id-0'], ['id-0']] as [string[], string[], string[]];
   const takes = [...scene.takes];
   const headAt = (size: number, root = size): SharedHead => {
@@ -88,7 +88,7 @@ function openScene(scene: Scene): { append: Append; calls: string[]; shared: str
   }
 
   let made = 0;
-  function prepare(): Prepared {
+  function prepare(): PreparedBatch {
     call('prepare', scene.prepare);
     made += 1;
     const events = scene.isEmpty ? [] : [eventAt(replica.length + 1, `id-${made}`)];
@@ -108,7 +108,7 @@ function openScene(scene: Scene): { append: Append; calls: string[]; shared: str
     };
   }
 
-  const writer: Append['writer'] = {
+  const writer: AppendRun['writer'] = {
     replica: {
       head: () => ({ ...headAt(replica.length), mac: Buffer.alloc(0) }),
       range: (after) => [{ header: { id: replica[after] } as Header, data: null, context: null }],

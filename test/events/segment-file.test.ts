@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Body, bodiesIn, buildSegment, readIndex, withoutPayloads } from '../../events/segments/segment-file.ts';
+import {
+  bodiesIn,
+  buildSegment,
+  type PayloadBytes,
+  readIndex,
+  withoutPayloads,
+} from '../../events/segments/segment-file.ts';
 
-function segmentOf(first: number, bodies: readonly Body[]) {
+function segmentOf(first: number, bodies: readonly PayloadBytes[]) {
   const building = buildSegment(first);
   for (const body of bodies) building.add(body);
   return building.finish();
 }
 
-function bodiesOf(bytes: Buffer): Body[] {
+function bodiesOf(bytes: Buffer): PayloadBytes[] {
   const { frames } = readIndex(bytes);
   return frames.flatMap((frame) => bodiesIn(frame, bytes.subarray(frame.offset, frame.offset + frame.length)));
 }

@@ -13,7 +13,7 @@ import type { Seals } from '../../events/proof/seals.ts';
 import { namesOf } from '../../events/service-events/categories.ts';
 import { createIds } from '../../events/store/ids.ts';
 import { openDocuments, registerFunctions } from '../../projections/query/documents.ts';
-import { type Booted, type BootOptions, boot } from '../../projections/start/boot.ts';
+import { type BootOptions, type BootResult, boot } from '../../projections/start/boot.ts';
 import { type Accounts, openAccounts } from '../../projections/tables/accounts.ts';
 import { tablesOf } from '../../projections/tables/tables.ts';
 import { verifyDirectory } from '../../projections/verify/verify.ts';
@@ -21,7 +21,7 @@ import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { seals } from '../events/logs.ts';
 
 /** A data directory opened in this process as the writer thread opens it, and the decisions the server makes on it. */
-export type Directory = Booted & {
+export type Directory = BootResult & {
   schema: Schema;
   /** The read file, as a thread that answers requests has it. */
   reader: Sqlite;

@@ -13,7 +13,7 @@ import { preparer } from '../../projections/query/lists.ts';
 import type { Bound, Where } from '../../projections/query/where.ts';
 import { openProjector } from '../../projections/tables/projector.ts';
 import { createIndexes, createTables, type Tables, tablesOf } from '../../projections/tables/tables.ts';
-import { type Reach, readSort } from '../../server/queries/paths.ts';
+import { readSort, type SearchReach } from '../../server/queries/paths.ts';
 import { readWhereObject } from '../../server/queries/where.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { category } from '../helpers/category.ts';
@@ -108,7 +108,7 @@ function openWorld(index: boolean) {
   openProjector(db, { tables, upcaster }).apply(all as RecordedEvent[], Buffer.alloc(32));
 
   const tablesAt = (slug: string) => tables.find(({ key }) => key === slug) as Tables;
-  const reach = (slug: string): Reach => ({
+  const reach = (slug: string): SearchReach => ({
     tables: tablesAt(slug),
     fields: model.collections.get(slug)?.fields ?? [],
     related: async (other) => ({ reach: reach(other), filter: null }),

@@ -12,7 +12,7 @@ import { type Documents, openDocuments, registerFunctions } from '../../projecti
 import { compileWhere, type Where } from '../../projections/query/where.ts';
 import { openProjector } from '../../projections/tables/projector.ts';
 import { createIndexes, createTables, type Tables, tablesOf } from '../../projections/tables/tables.ts';
-import type { Reach } from '../../server/queries/paths.ts';
+import type { SearchReach } from '../../server/queries/paths.ts';
 import { readWhereObject } from '../../server/queries/where.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { category } from '../helpers/category.ts';
@@ -165,7 +165,7 @@ describe(`kept totals against a plain count (TEST_SEED=${seed})`, () => {
       others: documents('others'),
       values: fc.array(anyObject(fieldsOf('things')), { minLength: 4, maxLength: 8 }),
     });
-    const reach = (slug: string): Reach => ({
+    const reach = (slug: string): SearchReach => ({
       tables: tablesAt(slug),
       fields: fieldsOf(slug),
       related: async (other) => ({ reach: reach(other), filter: null }),

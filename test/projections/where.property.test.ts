@@ -17,7 +17,7 @@ import { compileSort } from '../../projections/query/sort.ts';
 import { compileWhere, type SortKey, type Where } from '../../projections/query/where.ts';
 import { openProjector } from '../../projections/tables/projector.ts';
 import { createIndexes, createTables, tablesOf } from '../../projections/tables/tables.ts';
-import { type Reach, readSort } from '../../server/queries/paths.ts';
+import { readSort, type SearchReach } from '../../server/queries/paths.ts';
 import { readWhere, readWhereObject } from '../../server/queries/where.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { category } from '../helpers/category.ts';
@@ -216,7 +216,7 @@ function openWorld(things: readonly JsonObject[], others: readonly JsonObject[])
     );
   apply('document.created', events, 0);
   const tablesAt = (slug: string) => all.find(({ key }) => key === slug) as (typeof all)[number];
-  const reach = (slug: string, filter: Where | null): Reach => ({
+  const reach = (slug: string, filter: Where | null): SearchReach => ({
     tables: tablesAt(slug),
     fields: fieldsOf(slug),
     related: async (other) => ({ reach: reach(other, filter), filter: other === 'others' ? filter : null }),

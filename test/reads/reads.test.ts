@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { MissingIndex } from '../../client/index.ts';
 import type { Config } from '../../config/define.ts';
-import { readsWaiting } from '../../server/reads/lane.ts';
+import { readsWaiting } from '../../server/reads/long-read-queue.ts';
 import { type HereService, useServiceHere } from '../helpers/embedded.ts';
 import type { Answer } from '../helpers/service.ts';
 import { errorsOf, eventually, fieldsOf } from '../helpers/shared.ts';

@@ -3,7 +3,7 @@ import { categoryOf, dataFields } from '../../config/schema.ts';
 import { uniqueFields } from '../../events/facts/claims.ts';
 import type { PendingSegment } from '../../events/segments/segment-writer.ts';
 import type { Ids } from '../../events/store/ids.ts';
-import type { Booted } from '../../projections/start/boot.ts';
+import type { BootResult } from '../../projections/start/boot.ts';
 import { payloadsIn } from '../helpers/leftovers.ts';
 import type { Disk } from './disk.ts';
 import { DiskError, noFaults } from './disk-state.ts';
@@ -46,7 +46,7 @@ export type World = {
 };
 
 /** A process that has the data directory open, as the writer thread has it. */
-export type Life = Booted & { directory: string; scrubber: ReturnType<typeof product.openScrubber> };
+export type Life = BootResult & { directory: string; scrubber: ReturnType<typeof product.openScrubber> };
 
 /** Starts a process. */
 export function start({ disk, now, ids, seals }: World): Life {

@@ -65,7 +65,7 @@ describe('An attempt that fails', () => {
     for (const time of [now, now + patience - 1000, now + patience]) {
       assert.equal((await deliveries.due('hook', time, 1)).length, 1);
       const failing = Promise.withResolvers<void>();
-      const lane = openDispatcher({
+      const dispatcher = openDispatcher({
         name: 'hook',
         deliveries: {
           ...deliveries,
@@ -79,9 +79,9 @@ describe('An attempt that fails', () => {
         log: pino({ level: 'silent' }),
         now: () => time,
       });
-      await lane.fill();
+      await dispatcher.fill();
       await failing.promise;
-      await lane.close();
+      await dispatcher.close();
       const { found } = await deliveries.page('hook', { state: 'all', limit: 10, page: 1 });
       const [{ isParked = false, dueAt = null } = {}] = found;
       after.push([(time - now) / 1000, Number(isParked), dueAt === null ? null : dueAt - time]);

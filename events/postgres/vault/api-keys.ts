@@ -1,4 +1,4 @@
-import type { Statement } from '../../../storage/postgres/connection.ts';
+import type { PostgresStatement } from '../../../storage/postgres/connection.ts';
 import { hashOfSecret, type KeyHashing, matchingCredential, spareMilliseconds } from '../../vault/api-keys.ts';
 import { credentialOf } from '../../vault/passwords.ts';
 import type { VaultPort } from '../../vault/vault-port.ts';
@@ -50,7 +50,7 @@ export function openKeySecrets({ log, read, write }: VaultRows, hashing: KeyHash
   };
 }
 
-function deletion(log: number, credentials: readonly string[]): Statement {
+function deletion(log: number, credentials: readonly string[]): PostgresStatement {
   const text = 'DELETE FROM annals_vault.key_hashes WHERE log = $1 AND credential = ANY($2::text[])';
   return { text, values: [log, credentials] };
 }

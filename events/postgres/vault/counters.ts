@@ -1,4 +1,4 @@
-import type { Statement } from '../../../storage/postgres/connection.ts';
+import type { PostgresStatement } from '../../../storage/postgres/connection.ts';
 import type { Counter } from '../../vault/counters.ts';
 import type { VaultPort } from '../../vault/vault-port.ts';
 import type { VaultRows } from './rows.ts';
@@ -73,7 +73,7 @@ export function openCounters({ log, read, write, change }: VaultRows): VaultPort
   };
 }
 
-function update({ log, key }: CounterKey, { failures, lockedUntil, touched, isKnown }: Counter): Statement {
+function update({ log, key }: CounterKey, { failures, lockedUntil, touched, isKnown }: Counter): PostgresStatement {
   return {
     text: `UPDATE annals_vault.counters SET failures = $3, locked_until = $4, touched = $5, is_known = $6
            WHERE log = $1 AND key = $2`,
@@ -81,7 +81,7 @@ function update({ log, key }: CounterKey, { failures, lockedUntil, touched, isKn
   };
 }
 
-function deletion({ log, key }: CounterKey): Statement {
+function deletion({ log, key }: CounterKey): PostgresStatement {
   return { text: 'DELETE FROM annals_vault.counters WHERE log = $1 AND key = $2', values: [log, key] };
 }
 

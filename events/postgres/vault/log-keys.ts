@@ -1,4 +1,4 @@
-import type { Statement } from '../../../storage/postgres/connection.ts';
+import type { PostgresStatement } from '../../../storage/postgres/connection.ts';
 import type { TreeHead } from '../../proof/proofs.ts';
 import type { KeyChange } from '../../service-events/key-events.ts';
 import {
@@ -121,7 +121,7 @@ function replace({ log, change }: VaultRows, name: string, replacement: Replacem
 }
 
 /** @param number that of the new key; the changes have those after it. */
-function replacing({ log, name }: OfLog, number: number, plan: PlannedReplacement): Statement[] {
+function replacing({ log, name }: OfLog, number: number, plan: PlannedReplacement): PostgresStatement[] {
   return [
     {
       text: `UPDATE annals_vault.log_keys SET retired_at = $3, seed = NULL
@@ -142,7 +142,7 @@ function replacing({ log, name }: OfLog, number: number, plan: PlannedReplacemen
 }
 
 /** Writes changes that events have to tell of, numbered from `first`. */
-function noting({ log, name }: OfLog, first: number, changes: readonly KeyChange[]): Statement[] {
+function noting({ log, name }: OfLog, first: number, changes: readonly KeyChange[]): PostgresStatement[] {
   return [
     ...changes.map((change, at) => ({
       text: 'INSERT INTO annals_vault.key_changes (log, number, name, change) VALUES ($1, $2, $3, $4)',
@@ -152,7 +152,7 @@ function noting({ log, name }: OfLog, first: number, changes: readonly KeyChange
   ];
 }
 
-function insertion({ log, name }: OfLog, number: number, key: StoredKey): Statement {
+function insertion({ log, name }: OfLog, number: number, key: StoredKey): PostgresStatement {
   const { id, verifierKey, seed, signedSize, signedRoot } = key;
   return {
     text: `INSERT INTO annals_vault.log_keys (log, name, id, number, verifier_key, seed, signed_size, signed_root)
@@ -161,7 +161,7 @@ function insertion({ log, name }: OfLog, number: number, key: StoredKey): Statem
   };
 }
 
-function signing({ log, name }: OfLog, id: string, { size, root }: TreeHead): Statement {
+function signing({ log, name }: OfLog, id: string, { size, root }: TreeHead): PostgresStatement {
   return {
     text: `UPDATE annals_vault.log_keys SET signed_size = $4, signed_root = $5 WHERE log = $1 AND name = $2 AND id = $3`,
     values: [log, name, id, size, Buffer.from(root)],
@@ -169,7 +169,7 @@ function signing({ log, name }: OfLog, id: string, { size, root }: TreeHead): St
 }
 
 /** Selects the keys of a log as {@link StoredKey}, oldest first. */
-function keysOf(log: number, name: string): Statement & { text: string } {
+function keysOf(log: number, name: string): PostgresStatement & { text: string } {
   return {
     text: `SELECT id, verifier_key AS "verifierKey", seed, retired_at AS "retiredAt", signed_size AS "signedSize",
              signed_root AS "signedRoot"
@@ -179,14 +179,14 @@ function keysOf(log: number, name: string): Statement & { text: string } {
 }
 
 /** Selects the changes that no event tells of, as {@link StoredChange}, oldest first. */
-function changesOf(log: number, name: string): Statement {
+function changesOf(log: number, name: string): PostgresStatement {
   return {
     text: 'SELECT number, change FROM annals_vault.key_changes WHERE log = $1 AND name = $2 ORDER BY number',
     values: [log, name],
   };
 }
 
-function disownedIds(log: number): Statement {
+function disownedIds(log: number): PostgresStatement {
   return { text: 'SELECT id FROM annals_vault.disowned_keys WHERE log = $1', values: [log] };
 }
 

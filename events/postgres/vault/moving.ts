@@ -1,4 +1,4 @@
-import type { Connection, Statement } from '../../../storage/postgres/connection.ts';
+import type { Connection, PostgresStatement } from '../../../storage/postgres/connection.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
 import {
   deliveryTables,
@@ -20,7 +20,7 @@ const chunk = 200;
 export function vaultStatements(
   { vault: db, deliveries }: { vault: Sqlite; deliveries: Sqlite | null },
   { log, logId, isSeeded }: { log: number; logId: string; isSeeded: boolean },
-): Statement[] {
+): PostgresStatement[] {
   const last = lastNumbers(db);
   const all = [
     ...vaultTables.map((table) => ({ table, rows: vaultRows(db, table) })),
@@ -40,7 +40,7 @@ export function vaultStatements(
   ];
 }
 
-function insertions(log: number, { name, columns }: VaultTable, rows: readonly VaultRow[]): Statement[] {
+function insertions(log: number, { name, columns }: VaultTable, rows: readonly VaultRow[]): PostgresStatement[] {
   const names = columns.map((column) => column.split(' ')[0] as string);
   const types = columns.map((column) => column.split(' ')[1]?.split('::') ?? []);
   const values = names.map((column, at) => (types[at]?.[1] ? `${column}::${types[at][1]}` : column));

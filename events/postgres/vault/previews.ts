@@ -1,4 +1,4 @@
-import type { Statement } from '../../../storage/postgres/connection.ts';
+import type { PostgresStatement } from '../../../storage/postgres/connection.ts';
 import { type CountedPreview, otherCallers, type Preview, planPreview, planPurge } from '../../vault/previews.ts';
 import type { VaultPort } from '../../vault/vault-port.ts';
 import { lockOf, numberedUpTo, type VaultRows } from './rows.ts';
@@ -69,7 +69,7 @@ export function openPreviews({ log, read, write, change }: VaultRows): VaultPort
   };
 }
 
-function insertion(log: number, preview: Preview & CountedPreview): Statement {
+function insertion(log: number, preview: Preview & CountedPreview): PostgresStatement {
   const { id, number, caller, collection, document, size, expiresAt, data } = preview;
   return {
     text: `INSERT INTO annals_vault.drafts (log, id, number, caller, collection, document, size, expires_at, data)
@@ -78,7 +78,7 @@ function insertion(log: number, preview: Preview & CountedPreview): Statement {
   };
 }
 
-function deletion(log: number, some: readonly CountedPreview[]): Statement {
+function deletion(log: number, some: readonly CountedPreview[]): PostgresStatement {
   const text = 'DELETE FROM annals_vault.drafts WHERE log = $1 AND number = ANY($2::bigint[])';
   return { text, values: [log, some.map(({ number }) => number)] };
 }

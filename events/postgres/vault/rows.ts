@@ -1,13 +1,18 @@
 import { DomainError } from '../../../config/errors.ts';
 import { messageOf } from '../../../storage/errors.ts';
-import type { Connection, PostgresAddress, Result, Statement } from '../../../storage/postgres/connection.ts';
+import type {
+  Connection,
+  PostgresAddress,
+  PostgresStatement,
+  StatementResult,
+} from '../../../storage/postgres/connection.ts';
 import { UnreachableError } from '../../../storage/postgres/errors.ts';
 import { commitWith, openSession, UnknownCommitError } from '../../../storage/postgres/session.ts';
 import { openWaitingCommits } from './waiting-commits.ts';
 
 /** The decision of a transaction: what it writes, and what its caller gets. */
 type Decision<T> =
-  | { statements: Statement[]; value: T }
+  | { statements: PostgresStatement[]; value: T }
   /** Others were faster: the transaction begins anew. */
   | 'again';
 
@@ -15,25 +20,25 @@ type Decision<T> =
 export type VaultRows = {
   log: number;
   /** @throws DomainError `unavailable`, as the others do. */
-  read: (statement: Statement) => Promise<Result['rows']>;
+  read: (statement: PostgresStatement) => Promise<StatementResult['rows']>;
   /** Writes in one transaction. The statements must do no harm if they are carried out twice. */
-  write: (...statements: Statement[]) => Promise<Result[]>;
+  write: (...statements: PostgresStatement[]) => Promise<StatementResult[]>;
   /**
    * Reads, decides by that, and writes, in one transaction. The reads have to lock what is decided on.
    *
    * @param decide is pure, for it may be called again. When it throws, nothing is written.
    */
-  change: <T>(reads: readonly Statement[], decide: (rows: Result['rows'][]) => Decision<T>) => Promise<T>;
+  change: <T>(
+    reads: readonly PostgresStatement[],
+    decide: (rows: StatementResult['rows'][]) => Decision<T>,
+  ) => Promise<T>;
 };
 
 /** The clock of the server, in milliseconds since the epoch. */
 export const serverTime = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
-/** The milliseconds after which a call is refused. */
-export const usualPatience = 5000;
-
 /** The least time of a transaction, in milliseconds: a call that still waits with less than this left is refused. */
-const leastPatience = 500;
+const leastMilliseconds = 500;
 const lookMilliseconds = 100;
 
 type Options = {
@@ -85,7 +90,7 @@ export async function openRows({ address, patience, opening, warn, establish }: 
     const until = performance.now() + patience;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let isRefusal = false;
-    const stopWaiting = whenWaited(patience - leastPatience, () => {
+    const stopWaiting = whenWaited(patience - leastMilliseconds, () => {
       isRefusal = true;
       warnOnce('the vault in PostgreSQL is slow: calls that wait behind others are refused');
       reject(unavailable());
@@ -93,7 +98,7 @@ export async function openRows({ address, patience, opening, warn, establish }: 
     last = last.then(async () => {
       stopWaiting();
       if (isRefusal) return;
-      await available(committed(Math.max(until, performance.now() + leastPatience), run)).then(resolve, reject);
+      await available(committed(Math.max(until, performance.now() + leastMilliseconds), run)).then(resolve, reject);
     });
     return promise;
   }
@@ -110,8 +115,8 @@ export async function openRows({ address, patience, opening, warn, establish }: 
 
   async function decideOnce<T>(
     connection: Connection,
-    reads: readonly Statement[],
-    decide: (rows: Result['rows'][]) => Decision<T>,
+    reads: readonly PostgresStatement[],
+    decide: (rows: StatementResult['rows'][]) => Decision<T>,
   ): Promise<Decision<T> | Refusal> {
     const [, ...read] = await connection.run({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' }, ...reads);
     const decided = decidedOf(() => decide(read.map(({ rows }) => rows)));
@@ -193,10 +198,10 @@ function unavailable(): DomainError {
 }
 
 /** The subjects whose rows change together. */
-export type Subject = 'keys' | 'drafts' | 'own-drafts' | 'pins' | 'webhooks';
+export type VaultSubject = 'keys' | 'drafts' | 'own-drafts' | 'pins' | 'webhooks';
 
 /** Locks the rows of a subject until the end of the transaction, and selects the last number that a row has got. */
-export function lockOf(log: number, subject: Subject): Statement {
+export function lockOf(log: number, subject: VaultSubject): PostgresStatement {
   return {
     text: 'SELECT last_number AS last FROM annals_vault.locks WHERE log = $1 AND subject = $2 FOR UPDATE',
     values: [log, subject],
@@ -204,7 +209,7 @@ export function lockOf(log: number, subject: Subject): Statement {
 }
 
 /** Stores the last number that a row of a subject has got. */
-export function numberedUpTo(log: number, subject: Subject, last: number): Statement {
+export function numberedUpTo(log: number, subject: VaultSubject, last: number): PostgresStatement {
   return {
     text: 'UPDATE annals_vault.locks SET last_number = $3 WHERE log = $1 AND subject = $2',
     values: [log, subject, last],

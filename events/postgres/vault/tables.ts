@@ -1,4 +1,4 @@
-import type { Step } from '../tables.ts';
+import type { TableStep } from '../tables.ts';
 
 /** The tables with texts that people wrote, or that may be about a person: they are rewritten after an erasure. */
 export const personalTables: Readonly<Record<string, readonly string[]>> = {
@@ -13,7 +13,7 @@ export const personalTables: Readonly<Record<string, readonly string[]>> = {
  * role may read them. As in the tables of the log, `log` is in each key, here as the number of a row of `vaults`, and
  * each step leads from one version to the next.
  */
-export const vaultSteps: readonly (readonly Step[])[] = [
+export const vaultSteps: readonly (readonly TableStep[])[] = [
   [
     // `log_id`: the log that the vault was made for, by the name in headers; null until it is known.
     `CREATE TABLE annals_vault.vaults (

@@ -1,4 +1,4 @@
-import type { Statement } from '../../../storage/postgres/connection.ts';
+import type { PostgresStatement } from '../../../storage/postgres/connection.ts';
 import {
   decideRemoval,
   isOutside,
@@ -103,10 +103,10 @@ function keep(
 
 type OfOwner = { owner: string; target: string };
 
-function selection(log: number, { owner, target }: OfOwner, since: number): Statement {
+function selection(log: number, { owner, target }: OfOwner, since: number): PostgresStatement {
   return { text: `SELECT ${columns} ${one} AND updated_at > $4`, values: [log, owner, target, since] };
 }
 
-function deletion(log: number, { owner, target }: OfOwner): Statement {
+function deletion(log: number, { owner, target }: OfOwner): PostgresStatement {
   return { text: `DELETE ${one}`, values: [log, owner, target] };
 }

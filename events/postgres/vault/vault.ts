@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Connection, PostgresAddress } from '../../../storage/postgres/connection.ts';
+import { callMilliseconds } from '../../../storage/postgres/durations.ts';
 import { openSharedClock, type SharedClock } from '../../replica/shared-clock.ts';
 import { keySecretNames } from '../../vault/api-keys.ts';
 import { commitmentSecret } from '../../vault/passwords.ts';
@@ -13,7 +14,7 @@ import { openPasswords } from './passwords.ts';
 import { openPinRows, type PinRows } from './pins.ts';
 import { openPreferences } from './preferences.ts';
 import { openPreviews } from './previews.ts';
-import { openRows, type Subject, serverTime, usualPatience, type VaultRows } from './rows.ts';
+import { openRows, serverTime, type VaultRows, type VaultSubject } from './rows.ts';
 import { vaultSteps } from './tables.ts';
 import { openUnsavedChanges } from './unsaved-changes.ts';
 
@@ -52,7 +53,7 @@ type PostgresVaultOptions = {
 };
 
 const opaqueSecret = 'opaque-ids';
-const subjects: readonly Subject[] = ['keys', 'drafts', 'own-drafts', 'pins', 'webhooks'];
+const subjects: readonly VaultSubject[] = ['keys', 'drafts', 'own-drafts', 'pins', 'webhooks'];
 const minute = 60 * 1000;
 const hour = 60 * minute;
 
@@ -62,7 +63,7 @@ const hour = 60 * minute;
  * @throws UnreachableError; UnfitServerError, which says what the operator has to change.
  */
 export async function openPostgresVault(options: PostgresVaultOptions): Promise<PostgresVault> {
-  const { address, site, warn, patience = usualPatience, spareMilliseconds = hour } = options;
+  const { address, site, warn, patience = callMilliseconds, spareMilliseconds = hour } = options;
   const { opening = patience } = options;
   const establish = (connection: Connection) => establishVault(connection, site);
   const { rows, close } = await openRows({ address, patience, opening, warn, establish });

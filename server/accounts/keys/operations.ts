@@ -1,11 +1,11 @@
 import Joi from 'joi';
 import { maxKeys, maxOverlapSeconds } from '../../../config/api-keys.ts';
-import type { Caller } from '../../openapi/callers.ts';
-import { type Operation, reason } from '../../openapi/operation.ts';
-import { type Answers, json, refusalForNow, refusals } from '../../openapi/responses.ts';
+import type { AdmittedCallers } from '../../openapi/callers.ts';
+import { type ApiOperation, reason } from '../../openapi/operation.ts';
+import { type DescribedAnswers, json, refusalForNow, refusals } from '../../openapi/responses.ts';
 
 const tag = 'system';
-const caller: Caller = { kind: 'manager' };
+const caller: AdmittedCallers = { kind: 'manager' };
 const params = Joi.object({
   id: Joi.string()
     .pattern(/^[\da-f]{16}$/)
@@ -13,10 +13,10 @@ const params = Joi.object({
     .description('The id of the key.'),
 });
 const headers = Joi.object({ 'X-Change-Reason': reason });
-const noKey: Answers = { 404: json('There is no such key, or it is revoked.', 'Error') };
+const noKey: DescribedAnswers = { 404: json('There is no such key, or it is revoked.', 'Error') };
 
 /** `GET /api/keys` */
-export function listKeysOperation(): Operation {
+export function listKeysOperation(): ApiOperation {
   return {
     id: 'listKeys',
     tag,
@@ -28,7 +28,7 @@ export function listKeysOperation(): Operation {
 }
 
 /** `POST /api/keys` */
-export function createKeyOperation(): Operation {
+export function createKeyOperation(): ApiOperation {
   return {
     id: 'createKey',
     tag,
@@ -51,7 +51,7 @@ export function createKeyOperation(): Operation {
 }
 
 /** `DELETE /api/keys/{id}` */
-export function revokeKeyOperation(): Operation {
+export function revokeKeyOperation(): ApiOperation {
   return {
     id: 'revokeKey',
     tag,
@@ -71,7 +71,7 @@ export function revokeKeyOperation(): Operation {
 }
 
 /** `POST /api/keys/{id}/rotate` */
-export function rotateKeyOperation(): Operation {
+export function rotateKeyOperation(): ApiOperation {
   return {
     id: 'rotateKey',
     tag,

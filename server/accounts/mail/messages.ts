@@ -6,7 +6,7 @@ import type { TokenKind } from '../../ports.ts';
 import { type AccountPage, accountPath } from '../pages/links.ts';
 
 /** A mail as text and as HTML, which say the same. The subject is one line. */
-export type Message = { subject: string; text: string; html: string };
+export type MailMessage = { subject: string; text: string; html: string };
 
 /** The values in the built-in texts. `until` is the time in words at which the link expires; null without a link. */
 type Facts = { email: string; site: string; until: string | null };
@@ -119,11 +119,11 @@ type Order = {
  * Writes a message: each part by the author's template, else with the built-in text. A template that throws, takes too
  * long or gives no text is logged, and the built-in part is sent: the recipient waits for this mail.
  */
-export async function writeMessage(order: Order): Promise<Message> {
+export async function writeMessage(order: Order): Promise<MailMessage> {
   const { kind, args, baseUrl, template, log, templateSeconds = 10 } = order;
   const own = ownMessage(kind, args, baseUrl);
 
-  async function part(name: keyof Message): Promise<string> {
+  async function part(name: keyof MailMessage): Promise<string> {
     const make = template?.[name];
     if (!make) return own[name];
     try {
@@ -156,7 +156,7 @@ function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 }
 
-function ownMessage(kind: MailKind, { email, url, expiresAt }: MailArgs, baseUrl: string): Message {
+function ownMessage(kind: MailKind, { email, url, expiresAt }: MailArgs, baseUrl: string): MailMessage {
   const { subject, before, action, after } = forms[kind];
   // Recipients know the site by its pages, which may have another host than the service.
   const site = new URL(url ?? baseUrl).host;

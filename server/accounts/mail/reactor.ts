@@ -18,7 +18,7 @@ export type ReactorInput = MailParts & {
   accounts: Pick<Accounts, 'waitingMails'>;
   append: Append;
   /** The lease of this node, if several have the same mails to send; absent if it is the only one. */
-  turn?: MailTurn | null;
+  lease?: MailLease | null;
   now?: () => number;
   /**
    * The backoff: how long to wait after the first failure, the second and so on; the last holds for all that follow.
@@ -29,7 +29,7 @@ export type ReactorInput = MailParts & {
 };
 
 /** The lease of the one node that sends mails. */
-export type MailTurn = {
+export type MailLease = {
   /** Whether this node holds the lease, as far as it knows. */
   isHeld: () => boolean;
   /** Whether this node holds the lease. If so, it also has all that the holder before has recorded. */
@@ -93,8 +93,8 @@ function wake(state: State): void {
 }
 
 function look(state: State): void {
-  const { accounts, log, turn = null } = state.input;
-  if (turn && !turn.isHeld()) return;
+  const { accounts, log, lease = null } = state.input;
+  if (lease && !lease.isHeld()) return;
   try {
     state.queue = accounts.waitingMails().reverse();
   } catch (err) {
@@ -150,9 +150,9 @@ async function handle(state: State, mail: WaitingMail, progress: Progress): Prom
 }
 
 /** Whether this node sends a mail. It is asked before each mail: another node may have taken over, and sent it. */
-async function isOurs({ input: { turn, accounts } }: State, { event }: WaitingMail): Promise<boolean> {
-  if (!turn) return true;
-  return (await turn.look()) && accounts.waitingMails().some((waiting) => waiting.event === event);
+async function isOurs({ input: { lease, accounts } }: State, { event }: WaitingMail): Promise<boolean> {
+  if (!lease) return true;
+  return (await lease.look()) && accounts.waitingMails().some((waiting) => waiting.event === event);
 }
 
 /** Lets a mail wait for its next try. */

@@ -9,10 +9,10 @@ import { messageOf } from '../../../storage/errors.ts';
 import { once } from '../../platform/once.ts';
 import { UsageError } from '../../settings/settings.ts';
 import { loopback, type Mailbox, openMailbox } from './mailbox.ts';
-import type { Message } from './messages.ts';
+import type { MailMessage } from './messages.ts';
 
 /** A message to one address. `event` is the id of the event that asked for it. */
-export type OutgoingMail = Message & { kind: MailKind; event: string; to: string };
+export type OutgoingMail = MailMessage & { kind: MailKind; event: string; to: string };
 
 /** The transport of mails. */
 export type Mailer = {

@@ -6,7 +6,7 @@ import { decideNothing } from '../../../events/facts/accounts.ts';
 import { documentStream } from '../../../events/facts/catalogue.ts';
 import type { Change } from '../../../events/facts/log.ts';
 import { retryAfterFetch } from '../../../events/segments/fetching.ts';
-import { type Remaining, remainingAdministrator } from '../../access/administrators.ts';
+import { type RemainingAccount, remainingAdministrator } from '../../access/administrators.ts';
 import { noteErasure } from '../../access/admission.ts';
 import { erasableOf, mayErase, requireOpenToKey } from '../../access/erasing.ts';
 import { auditRightsOf } from '../../access/rights.ts';
@@ -14,10 +14,10 @@ import type { App, RouteCall, RouteParts } from '../../app.ts';
 import { appendOf } from '../../callers/append.ts';
 import { requireLiving } from '../../callers/sessions.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
-import { type Plan, planErasure } from './plan.ts';
+import { type ErasurePlan, planErasure } from './plan.ts';
 
 /** The extent of an erasure. `filesKept`: files that other documents need. `mails`: waiting and caught mails. */
-type ErasureExtent = Plan['counts'] & { files: number; filesKept: number; mails: number };
+type ErasureExtent = ErasurePlan['counts'] & { files: number; filesKept: number; mails: number };
 
 /** The service with its way to the worker that finishes erasures. */
 export type ErasingApp = App & Pick<RouteParts, 'erasures'>;
@@ -34,7 +34,7 @@ const maxTries = 100;
  * @throws DomainError `forbidden`; `conflict` for the last account that can manage others. If there is nothing to
  *   erase, as {@link planErasure}, to a caller whose rights to headers show that anyway.
  */
-async function admit({ app, request }: ErasingCall, asked: ErasureRequest): Promise<Remaining | null> {
+async function admit({ app, request }: ErasingCall, asked: ErasureRequest): Promise<RemainingAccount | null> {
   const call = { app, request };
   requireOpenToKey(call, asked);
   const { collection, id } = asked;
@@ -95,13 +95,13 @@ export async function eraseDocument(
   throw new DomainError('conflict', 'others keep changing this document; try again');
 }
 
-function unchanged(remaining: Remaining | null): Change[] {
+function unchanged(remaining: RemainingAccount | null): Change[] {
   return remaining ? [decideNothing(documentStream(remaining.category, remaining.id), remaining.version)] : [];
 }
 
 async function takenBy(
   { accounts, erasures }: Pick<ErasingApp, 'accounts' | 'erasures'>,
-  { counts, erases, emails, files }: Plan,
+  { counts, erases, emails, files }: ErasurePlan,
 ): Promise<ErasureExtent> {
   const streams = new Set(erases);
   const waiting = accounts.waitingMails().filter(({ stream }) => streams.has(stream)).length;
@@ -114,7 +114,7 @@ async function takenBy(
 async function forget(
   { passwords, erasures }: Pick<ErasingApp, 'passwords' | 'erasures'>,
   category: Category,
-  { credentials, emails }: Plan,
+  { credentials, emails }: ErasurePlan,
 ): Promise<void> {
   await Promise.all(credentials.map((credential) => passwords.forgetPassword(credential)));
   await Promise.all(emails.map((email) => passwords.unlock(category, email)));

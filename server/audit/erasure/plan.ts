@@ -11,7 +11,7 @@ import { filesIn } from '../../../events/facts/named-files.ts';
 import type { App } from '../../app.ts';
 
 /** The extent of an erasure before it is recorded. */
-export type Plan = {
+export type ErasurePlan = {
   change: Change;
   otherStreams: Change[];
   erases: string[];
@@ -41,7 +41,7 @@ const reserved: Record<string, string> = {
  * @throws DomainError `invalid` if the slug is not a collection's, `not-found` for an unknown document, `conflict` for
  *   an erased one.
  */
-export function planErasure(app: Pick<App, 'events' | 'model' | 'names'>, slug: string, id: string): Plan {
+export function planErasure(app: Pick<App, 'events' | 'model' | 'names'>, slug: string, id: string): ErasurePlan {
   const { events, model, names } = app;
   if (Object.hasOwn(reserved, slug) || slug.includes('/')) throw wrongCollection(model, slug);
   const category = names.categoryFor(slug);

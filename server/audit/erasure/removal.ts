@@ -1,7 +1,7 @@
 import type { Category } from '../../../config/schema.ts';
 import { splitStream } from '../../../events/facts/catalogue.ts';
 import type { LogReader } from '../../../events/log/log-reader.ts';
-import type { Obstacle, Remaining, Scrubbed } from '../../../projections/tables/scrub.ts';
+import type { Obstacle, RemainingFiles, ScrubResult } from '../../../projections/tables/scrub.ts';
 import type { BlobGuard } from '../../files/blobs/guard.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 import type { Offloading } from '../../writer/offloading.ts';
@@ -9,7 +9,7 @@ import type { Writer } from '../../writer/writer.ts';
 import { type Obstacles, reasons } from './obstacles.ts';
 
 /** The parts of a service from which erased data is removed. */
-export type Removal = {
+export type RemovalParts = {
   guard: Pick<BlobGuard, 'erase'>;
   scrub: Writer['scrub'];
   /**
@@ -24,7 +24,7 @@ export type Removal = {
 };
 
 /** One try to finish all erasures of a log; `closed` resolves when the service stops. */
-type Try = Removal & { log: LogReader; obstacles: Obstacles; closed: Promise<null> };
+type Try = RemovalParts & { log: LogReader; obstacles: Obstacles; closed: Promise<null> };
 
 /**
  * Removes all that the unfinished erasures of a log name: what users keep, uploaded files, segments, and the bytes in
@@ -38,7 +38,7 @@ export async function removeErased(work: Try, signal: AbortSignal): Promise<bool
   for (const { position } of open) {
     for (const { header } of log.range(position - 1, position)) await work.forgetKept(...splitStream(header.stream));
   }
-  const remaining: Remaining[] = [];
+  const remaining: RemainingFiles[] = [];
   for (const { position, files } of open) remaining.push({ position, files: await removeFiles(work, position, files) });
   if (signal.aborted) return false;
   if (open.length === 0) return true;
@@ -55,7 +55,7 @@ export async function removeErased(work: Try, signal: AbortSignal): Promise<bool
 /** An erasure with files left has an obstacle already. */
 function noteForAll(
   { obstacles }: Try,
-  remaining: readonly Remaining[],
+  remaining: readonly RemainingFiles[],
   { because, said }: { because: Obstacle; said?: string },
 ): void {
   const reason = reasons[because];
@@ -63,7 +63,7 @@ function noteForAll(
   for (const { position, files } of remaining) if (files.length === 0) obstacles.note(position, reason, why);
 }
 
-async function scrubAll(work: Try, remaining: Remaining[]): Promise<Scrubbed> {
+async function scrubAll(work: Try, remaining: RemainingFiles[]): Promise<ScrubResult> {
   const { objects, scrub, obstacles } = work;
   const onHindered = () => noteForAll(work, remaining, { because: 'reader' });
   try {

@@ -6,7 +6,7 @@ import { openDatabase } from '../../../storage/sqlite.ts';
 import { every } from '../../platform/ticks.ts';
 import type { ErasurePort } from '../../ports.ts';
 import { createObstacles } from './obstacles.ts';
-import { type Removal, removeErased } from './removal.ts';
+import { type RemovalParts, removeErased } from './removal.ts';
 
 /** Finishes erasures that are recorded: removes bytes from the data files and the store. */
 export type ErasureWorker = {
@@ -17,7 +17,7 @@ export type ErasureWorker = {
   close: () => Promise<void>;
 };
 
-type Options = Removal & {
+type Options = RemovalParts & {
   /** The path of the log. */
   logFile: string;
   logger: Logger;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Json, type JsonObject, memberOf } from '../../../config/schema.ts';
+import type { EventType } from '../../../events/facts/catalogue.ts';
 import { type Actor, type Header, payloadOf } from '../../../events/facts/envelope.ts';
 import type { LogReader } from '../../../events/log/log-reader.ts';
 import { eventsOf } from '../../documents/past/reading.ts';
@@ -61,7 +62,7 @@ const words: Record<string, string> = {
   'document.erased': 'erased: what the versions before this one said was removed for good',
   'global.updated': 'changed',
   'global.restored': 'restored from an earlier version',
-};
+} satisfies Record<Extract<EventType, `document.${string}` | `global.${string}`>, string>;
 
 function section(event: ShownEvent, before: JsonObject | null, after: JsonObject | null): string {
   const { header, state } = event;

@@ -16,9 +16,9 @@ import {
   correctionsWithin,
   fileOf,
   foldShown,
-  type NamedFile,
   noteErased,
   type ShownEvent,
+  type ShownFile,
   showEvent,
   shownJson,
 } from './shown.ts';
@@ -103,7 +103,7 @@ async function* bytesOf(blobs: BlobStore, sha256: string): AsyncGenerator<Buffer
   yield* await blobs.open(sha256);
 }
 
-type IncludedFile = NamedFile & { included: boolean; missing?: true };
+type IncludedFile = ShownFile & { included: boolean; missing?: true };
 
 /** @param files gets the files that the events name. */
 async function* bundleJson(
@@ -114,7 +114,7 @@ async function* bundleJson(
 ): AsyncGenerator<string> {
   const { size } = checkpoint;
   const erased = noteErased();
-  const named = new Map<string, NamedFile>();
+  const named = new Map<string, ShownFile>();
   let document: JsonObject | null = null;
   let last: ShownEvent | null = null;
   const prove = proverOf(log, size);
@@ -171,7 +171,7 @@ function isAbout(event: EventText, stream: string): boolean {
   return fileIn(eventOf(event))?.stream === stream;
 }
 
-async function included(blobs: BlobStore, file: NamedFile, withFiles: boolean): Promise<IncludedFile> {
+async function included(blobs: BlobStore, file: ShownFile, withFiles: boolean): Promise<IncludedFile> {
   const isThere = (await blobs.size(file.sha256)) !== null;
   return { ...file, included: withFiles && isThere, ...(!isThere && { missing: true }) };
 }

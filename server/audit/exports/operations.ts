@@ -2,8 +2,8 @@ import Joi from 'joi';
 import { maxSlots } from '../../callers/answer-slots.ts';
 import { archive, forAuditors, ofEveryRoute, refusalOfSigning, unknownToLog } from '../../openapi/audit/responses.ts';
 import { text } from '../../openapi/basics.ts';
-import { type Operation, reason } from '../../openapi/operation.ts';
-import { type Answer, header, json, refusalForNow, refusals, retryAfter } from '../../openapi/responses.ts';
+import { type ApiOperation, reason } from '../../openapi/operation.ts';
+import { type DescribedAnswer, header, json, refusalForNow, refusals, retryAfter } from '../../openapi/responses.ts';
 import { count } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { actors } from '../actor-names.ts';
@@ -18,15 +18,15 @@ const bundleParams = {
 };
 
 /** The subjects of evidence packs. */
-export type Bundled = keyof typeof bundleParams;
+export type BundleSubject = keyof typeof bundleParams;
 
-const crowded: Answer = {
+const crowded: DescribedAnswer = {
   ...json(`The caller has ${maxSlots.archive} exports and evidence packs under way.`, 'Error'),
   headers: retryAfter,
 };
 
 /** `GET /api/audit/bundles/…` */
-export function bundleOperation(name: Bundled): Operation {
+export function bundleOperation(name: BundleSubject): ApiOperation {
   const isAccount = name === 'account';
   return forAuditors({
     id: `audit_${name}Bundle`,
@@ -54,7 +54,7 @@ export function bundleOperation(name: Bundled): Operation {
 }
 
 /** `GET /api/audit/export` */
-export function exportOperation(): Operation {
+export function exportOperation(): ApiOperation {
   return forAuditors({
     id: 'audit_export',
     tag: 'exports',
@@ -84,7 +84,7 @@ export function exportOperation(): Operation {
 const location = { Location: header('The address of the progress of the erasure.', text) };
 
 /** `POST /api/audit/erasures` */
-export function eraseOperation(): Operation {
+export function eraseOperation(): ApiOperation {
   return {
     id: 'audit_erase',
     tag: 'erasures',
@@ -121,7 +121,7 @@ export const erasuresParameters = {
 };
 
 /** `GET /api/audit/erasures` */
-export function erasuresOperation(): Operation {
+export function erasuresOperation(): ApiOperation {
   return forAuditors({
     id: 'audit_erasures',
     tag: 'erasures',
@@ -134,7 +134,7 @@ export function erasuresOperation(): Operation {
 }
 
 /** `GET /api/audit/erasures/{position}` */
-export function erasureOperation(): Operation {
+export function erasureOperation(): ApiOperation {
   return forAuditors({
     id: 'audit_erasure',
     tag: 'erasures',

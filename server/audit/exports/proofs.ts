@@ -36,7 +36,7 @@ const maxEarlier = 32;
 /** The earlier checkpoints and hand-overs that go along with evidence; `handovers` are notes. */
 
 /** A checkpoint that is cosigned or time-stamped, as the formats have it. */
-type Stamped = { checkpoint: string; tokens: KeptToken[] };
+type StampedCheckpoint = { checkpoint: string; tokens: KeptToken[] };
 
 /**
  * A checkpoint of a log that proves what an archive holds, with the key that it is signed by, and other checkpoints.
@@ -46,7 +46,7 @@ export type Proven = {
   checkpoint: LogCheckpoint;
   verifierKey: string;
   earlier: Earlier[];
-  stamped: Stamped[];
+  stamped: StampedCheckpoint[];
   /** The hand-overs from key to key, as notes. */
   handovers: string[];
 };

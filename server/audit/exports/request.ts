@@ -9,7 +9,7 @@ import { appendOf } from '../../callers/append.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 import { positionsOf, range } from '../../queries/moments.ts';
 import { askedOf, count, flag, oneOf, type Parameter, type Query, refuse, settle } from '../../queries/parameters.ts';
-import { knownTo, type Searched } from '../event-query.ts';
+import { type AuditQueryContext, knownTo } from '../event-query.ts';
 import { positionsThatFit, type Range, wantedOf, wantedParameters } from './filters.ts';
 import { exportFormats } from './formats.ts';
 
@@ -47,7 +47,7 @@ export const bundleParameters = {
  * Reads the query of an export; `to` is null for the end of the log. @throws DomainError `invalid` naming every wrong
  * parameter.
  */
-export function readExportQuery(app: Searched, query: Query) {
+export function readExportQuery(app: AuditQueryContext, query: Query) {
   const known = { ...knownTo(app), events: app.events };
   const asked = askedOf(exportParameters, query, known);
   const { from, to } = positionsOf(asked.values, known, asked.errors);

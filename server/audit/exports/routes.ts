@@ -12,17 +12,17 @@ import { strategy } from '../../callers/authentication.ts';
 import { isFromOwnPage } from '../../callers/cookies.ts';
 import { noteReason } from '../../http/reason.ts';
 import { madeKeyOf, requestId } from '../../http/requests.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import type { ApiOperation } from '../../openapi/operation.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { streamOf } from '../subjects.ts';
 import { bundleZip } from './bundle.ts';
 import { exportZip } from './export.ts';
-import { type Bundled, bundleOperation, exportOperation } from './operations.ts';
+import { type BundleSubject, bundleOperation, exportOperation } from './operations.ts';
 import { provenBy } from './proofs.ts';
 import { bundleParameters, countOf, readExportQuery, recordExport, requireWithin } from './request.ts';
 
 /** The subjects of evidence packs, by the path. */
-const bundled: Record<string, Bundled> = {
+const bundled: Record<string, BundleSubject> = {
   '{slug}/{id}': 'document',
   'globals/{slug}': 'global',
   'accounts/{slug}/{id}': 'account',
@@ -36,7 +36,7 @@ type ArchiveApp = App & Pick<RouteParts, 'answerSlots'>;
 
 /** Evidence packs of single documents, and exports of the log, as ZIP archives. */
 export function exports(server: Server, app: ArchiveApp): void {
-  const optionsOf = (openApi: () => Operation) => {
+  const optionsOf = (openApi: () => ApiOperation) => {
     const plugins = { openApi, recordsAnEvent: true } as const;
     return { auth: strategy, timeout: { socket: stallMilliseconds }, plugins };
   };
@@ -88,7 +88,7 @@ async function sendExport(app: ArchiveApp, { request, h }: HandlerArguments): Pr
 
 async function sendBundle(
   app: ArchiveApp,
-  subject: Bundled,
+  subject: BundleSubject,
   { request, h }: HandlerArguments,
 ): Promise<ResponseObject> {
   const rights = await requireAudit(app, request, 'payloads');

@@ -100,10 +100,10 @@ function isOf(streams: Json | undefined, stream: string): boolean {
 }
 
 /** A file that a version names. */
-export type NamedFile = { sha256: string; bytes: number; version: number };
+export type ShownFile = { sha256: string; bytes: number; version: number };
 
 /** The file that a document names, if it names one. */
-export function fileOf(document: JsonObject | null, version: number): NamedFile | null {
+export function fileOf(document: JsonObject | null, version: number): ShownFile | null {
   const { sha256, filename, filesize } = document ?? {};
   if (typeof sha256 !== 'string' || !isSha256(sha256) || typeof filename !== 'string') return null;
   return typeof filesize === 'number' && Number.isSafeInteger(filesize) ? { sha256, bytes: filesize, version } : null;

@@ -2,7 +2,7 @@ import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../../../storage/errors.ts';
 import { privateFile } from '../../../storage/private.ts';
-import type { Altered } from '../../ports.ts';
+import type { Alteration } from '../../ports.ts';
 
 const fileIn = (directory: string) => join(directory, 'altered.json');
 
@@ -13,9 +13,9 @@ export type AlteredNote = ReturnType<typeof openAlteredNote>;
  * Opens the note of a data directory. A note that the disk does not take is remembered until the end of the process.
  */
 export function openAlteredNote(directory: string) {
-  let unsaved: Altered | null = null;
+  let unsaved: Alteration | null = null;
 
-  function write(altered: Altered): void {
+  function write(altered: Alteration): void {
     try {
       const partial = `${fileIn(directory)}.${process.pid}.partial`;
       writeFileSync(partial, JSON.stringify(altered), { mode: privateFile, flush: true });
@@ -26,10 +26,10 @@ export function openAlteredNote(directory: string) {
     }
   }
 
-  let last: Altered | null = null;
+  let last: Alteration | null = null;
 
   /** If the system lets no file be read, what was read last. */
-  function read(): Altered | null {
+  function read(): Alteration | null {
     try {
       last = readAltered(directory);
     } catch {}
@@ -43,7 +43,7 @@ export function openAlteredNote(directory: string) {
  * The finding that a data directory remembers; null for none. A note that cannot be understood is one. @throws what the
  * system does.
  */
-export function readAltered(directory: string): Altered | null {
+export function readAltered(directory: string): Alteration | null {
   try {
     const { finding, from, to, at, part } = JSON.parse(readFileSync(fileIn(directory), 'utf8'));
     if ([finding, at].some((one) => typeof one !== 'string')) throw new SyntaxError('it is no such note');

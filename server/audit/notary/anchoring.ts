@@ -7,7 +7,7 @@ import { isStoreFailure } from '../../http/store-refusals.ts';
 import { StartError } from '../../writer/writer.ts';
 import { anchored, checkInLog, paddedSize, trustedKeys } from './checkpoint-checks.ts';
 import { couriersOf, type Destinations } from './destinations.ts';
-import { disowningsOf, type LogParts, tellDisownings } from './keys.ts';
+import { disowningsOf, type LogServices, tellDisownings } from './keys.ts';
 
 /** Copies checkpoints to places where a person who can alter the log may not be able to alter them. */
 export type Anchoring = {
@@ -23,7 +23,7 @@ export type Anchoring = {
   close: () => Promise<void>;
 };
 
-type Options = LogParts &
+type Options = LogServices &
   Destinations & {
     /** Resolves when the log here has all that was recorded before the call, by any node. */
     upToDate?: () => Promise<void>;

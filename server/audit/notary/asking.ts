@@ -1,4 +1,4 @@
-import { type Answer, postForAnswer, postTo } from '../../platform/posting.ts';
+import { type HttpAnswer, postForAnswer, postTo } from '../../platform/posting.ts';
 
 /** A service that checkpoints go to; `allowPrivate`: even if its address is not public. */
 export type Receiver = { url: string; allowPrivate: boolean };
@@ -7,7 +7,11 @@ export type Receiver = { url: string; allowPrivate: boolean };
 type Question = { type: string; body: string | Uint8Array };
 
 /** Posts a question and gives the answer. @throws Error saying why no whole one came. */
-export function ask({ url, allowPrivate }: Receiver, { type, body }: Question, signal: AbortSignal): Promise<Answer> {
+export function ask(
+  { url, allowPrivate }: Receiver,
+  { type, body }: Question,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
   return postForAnswer({ url, allowPrivate, headers: { 'content-type': type }, body }, signal);
 }
 

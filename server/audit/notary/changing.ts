@@ -3,9 +3,9 @@ import type { TreeHead } from '../../../events/proof/proofs.ts';
 import type { LogKey } from '../../../events/vault/key-replacement.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import type { ChangedKey, KeyWay, Notary } from '../../ports.ts';
-import type { LogParts } from './keys.ts';
+import type { LogServices } from './keys.ts';
 
-type Parts = Pick<LogParts, 'keys' | 'now'> & {
+type Parts = Pick<LogServices, 'keys' | 'now'> & {
   logId: string;
   /** The key that signs, what it has signed, and a head of the log that does not contradict that. */
   head: (way: KeyWay) => Promise<LogKey & { head: TreeHead }>;

@@ -14,11 +14,11 @@ import { post, type Receiver } from './asking.ts';
 import { anchorName } from './checkpoint-checks.ts';
 import { type Cosigner, cosignedBy } from './cosigning.ts';
 import { type Courier, createCourier, usual } from './courier.ts';
-import type { LogParts } from './keys.ts';
+import type { LogServices } from './keys.ts';
 import type { Authority } from './stamping.ts';
 
 /** Where checkpoints go: the store of files always, the others if they are set. */
-export type Destinations = Pick<LogParts, 'log' | 'now'> & {
+export type Destinations = Pick<LogServices, 'log' | 'now'> & {
   /** Records that a checkpoint was delivered, with what came back. */
   keep: (change: CheckpointChange) => Promise<void>;
   /** The store of files, once it is ready. */

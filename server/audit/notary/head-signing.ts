@@ -8,14 +8,14 @@ import { type Head, isSealed } from '../../../events/proof/seals.ts';
 import { unsealed } from '../../../events/store/log-file.ts';
 import type { LogKey } from '../../../events/vault/key-replacement.ts';
 import { isDiskFull } from '../../../storage/sqlite.ts';
-import type { Altered, LogCheckpoint } from '../../ports.ts';
+import type { Alteration, LogCheckpoint } from '../../ports.ts';
 import { diskFullAtSigning } from '../../writer/disk-full.ts';
-import type { LogParts } from './keys.ts';
+import type { LogServices } from './keys.ts';
 
 const alteredRetrySeconds = 3600;
 
 /** The parts of a service by which its log is signed. */
-export type NotaryOptions = LogParts & {
+export type NotaryOptions = LogServices & {
   /** The key that the head of the log is sealed with. */
   sealKey: string;
   /** Resolves when the log keeps a checkpoint durably. @throws DomainError `unavailable` if the disk is full. */
@@ -27,7 +27,7 @@ export type NotaryOptions = LogParts & {
   /** Called before the first signature of a key, which another node may have made. */
   onKey?: () => Promise<void>;
   /** The last finding about the log. A log that is known to be altered is not signed. */
-  altered?: () => Altered | null;
+  altered?: () => Alteration | null;
   /** Called when a checkpoint has been signed and kept. */
   onSigned: (checkpoint: LogCheckpoint) => void;
   /** The time between two looks whether the log has grown. */
@@ -35,7 +35,7 @@ export type NotaryOptions = LogParts & {
 };
 
 /** The log that is signed, and what is known of its last signature. */
-export type Signing = NotaryOptions & {
+export type HeadSigning = NotaryOptions & {
   logId: string;
   reader: LogReader;
   checkpoints: ReturnType<typeof readCheckpoints>;
@@ -56,7 +56,7 @@ export class ContradictionError extends Error {
 }
 
 /** The key that signs, after its changes were recorded in the log. */
-export async function currentKey(signing: Signing): Promise<LogKey> {
+export async function currentKey(signing: HeadSigning): Promise<LogKey> {
   const { keys, logId, tell, onKey } = signing;
   const key = await keys.current(logId);
   // After the key was read: the node that made it has left in the vault what the log is to be told.
@@ -67,7 +67,7 @@ export async function currentKey(signing: Signing): Promise<LogKey> {
 }
 
 /** The key that signs, and a head that contradicts nothing that the key has signed. */
-export async function signableHead(signing: Signing, { acceptsAltered = false } = {}) {
+export async function signableHead(signing: HeadSigning, { acceptsAltered = false } = {}) {
   if (signing.refusal) throw signing.refusal;
   const known = signing.altered?.() ?? null;
   if (known?.part === 'log' && !acceptsAltered) throw refusalOfAltered(known);
@@ -82,12 +82,12 @@ export async function signableHead(signing: Signing, { acceptsAltered = false } 
 }
 
 /** @throws ContradictionError if the key of vault.db has not sealed the head. */
-export function requireSealed({ sealKey }: Signing, head: Head): void {
+export function requireSealed({ sealKey }: HeadSigning, head: Head): void {
   if (!isSealed(sealKey, head)) throw new ContradictionError(unsealed(true));
 }
 
 /** Signs the head of the log, or gives the checkpoint that has signed it. */
-export async function sign(signing: Signing): Promise<LogCheckpoint> {
+export async function sign(signing: HeadSigning): Promise<LogCheckpoint> {
   const { keys, logId, now, keep, onSigned } = signing;
   const { signer, signed, head, newest, isSigned } = await signableHead(signing);
   if (newest && isSigned && signed?.size === head.size) return describe(newest);
@@ -107,7 +107,7 @@ export async function sign(signing: Signing): Promise<LogCheckpoint> {
 }
 
 /** Whether a checkpoint is signed by our key, and the vault knows of it. */
-export async function isKnown(signing: Signing, { size, note }: KeptCheckpoint): Promise<boolean> {
+export async function isKnown(signing: HeadSigning, { size, note }: KeptCheckpoint): Promise<boolean> {
   const { signer, signed } = await signing.keys.current(signing.logId);
   if (signed?.size !== size) return false;
   // While nothing is written, the same checkpoint is asked about every ten seconds.
@@ -128,7 +128,7 @@ function requireSame(reader: LogReader, earlier: TreeHead, { size, root }: TreeH
   );
 }
 
-function refusalOfAltered({ finding }: Altered): DomainError {
+function refusalOfAltered({ finding }: Alteration): DomainError {
   const message = `the log is known to be altered: ${finding}; no checkpoint is signed until "annals verify" finds it sound`;
   return new DomainError('unavailable', message, [], alteredRetrySeconds);
 }

@@ -74,7 +74,7 @@ function idOf({ change }: KeyEvent): string {
 }
 
 /** The parts of a service that the work on its log needs. */
-export type LogParts = {
+export type LogServices = {
   /** The path of the log. */
   file: string;
   keys: VaultPort['logKeys'];
@@ -84,7 +84,7 @@ export type LogParts = {
 };
 
 /** @param append gives the outcome of a command, and throws if the outcome is unknown. */
-type Recording = Pick<LogParts, 'file' | 'keys'> & {
+type Recording = Pick<LogServices, 'file' | 'keys'> & {
   append: (command: Command) => Promise<Outcome>;
   /** Makes the id under which one change is recorded. */
   nextId: () => string;

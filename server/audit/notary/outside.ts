@@ -15,7 +15,7 @@ type Sighting = { by: string; size: number; time: string };
 export type Outsiders = { witnesses: readonly WitnessKey[]; trusted: readonly X509Certificate[] };
 
 /** The times that witnesses and authorities state, as lines for the operator; or the finding. */
-type Vouched = { finding: Finding | null; notes: string[] };
+type VouchResult = { finding: Finding | null; notes: string[] };
 
 /** The checkpoints of a log, and the tokens that others have given for them. */
 export type Vouchable = { checkpoints: readonly KeptCheckpoint[]; tokens: readonly TokenRow[] };
@@ -33,7 +33,7 @@ export function readVouched(db: Sqlite): Vouchable {
 export async function vouchedFor(
   { checkpoints, tokens }: Vouchable,
   { witnesses, trusted }: Outsiders,
-): Promise<Vouched> {
+): Promise<VouchResult> {
   const cosigned = cosignedIn(checkpoints, witnesses);
   if (cosigned.finding) return cosigned;
   const stamped = await stampedIn(new Map(checkpoints.map(({ size, note }) => [size, note])), tokens, trusted);
@@ -45,7 +45,7 @@ export async function vouchedFor(
   };
 }
 
-function cosignedIn(checkpoints: readonly KeptCheckpoint[], witnesses: readonly WitnessKey[]): Vouched {
+function cosignedIn(checkpoints: readonly KeptCheckpoint[], witnesses: readonly WitnessKey[]): VouchResult {
   const seen: Sighting[] = [];
   const unknown = new Set<string>();
   for (const { size, note } of checkpoints) {
@@ -67,7 +67,7 @@ async function stampedIn(
   notes: ReadonlyMap<number, string>,
   tokens: readonly TokenRow[],
   trusted: readonly X509Certificate[],
-): Promise<Vouched> {
+): Promise<VouchResult> {
   if (tokens.length === 0) return { finding: null, notes: [] };
   const { isVouchedFor, readToken, TokenError } = await import('./time-stamp-tokens.ts');
   const seen: Sighting[] = [];

@@ -10,10 +10,10 @@ import {
   ContradictionError,
   currentKey,
   describe,
+  type HeadSigning,
   isKnown,
   type NotaryOptions,
   requireSealed,
-  type Signing,
   sign,
   signableHead,
 } from './head-signing.ts';
@@ -45,7 +45,7 @@ export function openNotary(options: NotaryOptions): MainNotary {
   const stamps = readStamps(db);
   const { log: logId } = reader.head();
   const refusal = new Error('the log has not been looked at yet');
-  const signing: Signing = { ...options, logId, reader, checkpoints, refusal, lastKey: null, lastKnown: null };
+  const signing: HeadSigning = { ...options, logId, reader, checkpoints, refusal, lastKey: null, lastKnown: null };
   let last: Promise<unknown> = Promise.resolve();
   let hasFailed = false;
   let endLooking = () => {};

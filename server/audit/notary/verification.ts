@@ -49,7 +49,7 @@ type Options = {
 };
 
 /** The checkpoints that were compared with the log so far. */
-type Compared = {
+type CheckpointComparison = {
   counts: { sound: number; unknown: number; disowned: number };
   /** The largest that is signed by a trusted key. */
   signed: { size: number; keyId: string };
@@ -100,7 +100,7 @@ async function verifyIn(db: Sqlite, options: Options, found: Verification): Prom
   const contradicted = keys && checkSigned(log, keys.signed, trust);
   if (contradicted) return contradicted;
 
-  const compared: Compared = {
+  const compared: CheckpointComparison = {
     counts: { sound: 0, unknown: 0, disowned: 0 },
     signed: { size: 0, keyId: '' },
     givenUp: new Set(),
@@ -146,7 +146,7 @@ function checkSigned(log: LogReader, heads: readonly TreeHead[], trust: TrustedK
 async function compareWith(
   { log, trust }: { log: LogReader; trust: TrustedKeys },
   checkpoints: AsyncIterable<NamedCheckpoint> | Iterable<NamedCheckpoint>,
-  compared: Compared,
+  compared: CheckpointComparison,
 ): Promise<Finding | null> {
   for await (const { name, size, note } of checkpoints) {
     const checked = checkInLog(log, trust, { name, note });

@@ -19,10 +19,10 @@ import { checkNote, misplaced, trustedKeys } from './checkpoint-checks.ts';
 import { disowningsOf } from './keys.ts';
 
 /** A log to go through. `percent`: how much of one core that may take. */
-export type Job = { file: string; known: VaultKnowledge; percent: number };
+export type VerifierJob = { file: string; known: VaultKnowledge; percent: number };
 
 /** Messages to the thread that checks logs. */
-export type VerifierOrder = { kind: 'look'; id: number; job: Job } | { kind: 'stop'; id: number };
+export type VerifierOrder = { kind: 'look'; id: number; job: VerifierJob } | { kind: 'stop'; id: number };
 
 /**
  * The result of a job. `to`: the position up to which the log was checked; `trouble`: the finding about the log;
@@ -61,7 +61,7 @@ main.on('message', (order: VerifierOrder) => {
   });
 });
 
-async function answer(id: number, job: Job, signal: AbortSignal): Promise<VerifierMessage> {
+async function answer(id: number, job: VerifierJob, signal: AbortSignal): Promise<VerifierMessage> {
   try {
     const looked = await look(job, signal);
     return looked ? { id, looked } : { id, stopped: true };
@@ -71,7 +71,7 @@ async function answer(id: number, job: Job, signal: AbortSignal): Promise<Verifi
 }
 
 /** Works for some milliseconds, then rests for as long as the share asks for. No read lasts longer than a step. */
-async function look({ file, known, percent }: Job, signal: AbortSignal): Promise<JobResult | null> {
+async function look({ file, known, percent }: VerifierJob, signal: AbortSignal): Promise<JobResult | null> {
   if (signal.aborted) return null;
   // It goes round all day: to fetch them each time would cost more than they are worth. "annals verify" does.
   refuseOffloaded(segmentFolder(file));

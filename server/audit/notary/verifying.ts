@@ -2,10 +2,10 @@ import type { Worker } from 'node:worker_threads';
 import { mostCounted } from '../../../events/verify/missing.ts';
 import { errorOf } from '../../../storage/errors.ts';
 import { startThread } from '../../platform/threads.ts';
-import type { Altered, Verification } from '../../ports.ts';
+import type { Alteration, Verification } from '../../ports.ts';
 import type { AlteredNote } from './altered-note.ts';
-import type { LogParts } from './keys.ts';
-import type { Job, JobResult, VerifierMessage, VerifierOrder } from './verifier-thread.ts';
+import type { LogServices } from './keys.ts';
+import type { JobResult, VerifierJob, VerifierMessage, VerifierOrder } from './verifier-thread.ts';
 
 /** Goes through the log again and again beside the service. */
 export type Verifying = {
@@ -15,7 +15,7 @@ export type Verifying = {
   close: () => Promise<void>;
 };
 
-type Options = LogParts & {
+type Options = LogServices & {
   logId: string;
   /** The key that the head of the log is sealed with. */
   sealKey: string;
@@ -93,26 +93,26 @@ export function openVerifying(options: Options): Verifying {
   };
 }
 
-function alteredBy(trouble: JobResult['trouble'], tables: JobResult['tables'], at: string): Altered | null {
+function alteredBy(trouble: JobResult['trouble'], tables: JobResult['tables'], at: string): Alteration | null {
   if (trouble) return { ...trouble, at, part: 'log' };
   return tables === null ? null : { finding: tables, from: null, to: null, at, part: 'tables' };
 }
 
-function wordsOf({ finding, part }: Altered): string {
+function wordsOf({ finding, part }: Alteration): string {
   return `${finding}; ${part === 'log' ? advice : tablesAdvice}`;
 }
 
 /** The thread that goes through logs, seen from the main thread. One for all logs of a process. */
 type Verifier = {
   /** Goes through a log; null when it was stopped before its end. Rejects when that could not be done. */
-  look: (job: Job) => Promise<JobResult | null>;
+  look: (job: VerifierJob) => Promise<JobResult | null>;
   /** Stops what this one has asked for; resolves when no file of it is open any more. */
   leave: () => Promise<void>;
 };
 
-type Waiting = PromiseWithResolvers<JobResult | null>;
+type WaitingJob = PromiseWithResolvers<JobResult | null>;
 
-type Thread = { worker: Worker; waiting: Map<number, Waiting>; rest?: NodeJS.Timeout };
+type Thread = { worker: Worker; waiting: Map<number, WaitingJob>; rest?: NodeJS.Timeout };
 
 let thread: Thread | null = null;
 let users = 0;
@@ -127,7 +127,7 @@ export function joinVerifier(): Verifier {
   let hasLeft = false;
   users += 1;
 
-  function look(job: Job): Promise<JobResult | null> {
+  function look(job: VerifierJob): Promise<JobResult | null> {
     if (hasLeft) return Promise.resolve(null);
     newest += 1;
     const id = newest;

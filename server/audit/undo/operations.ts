@@ -1,10 +1,10 @@
 import Joi from 'joi';
 import { forAuditors, unknownToLog } from '../../openapi/audit/responses.ts';
-import { headersOfAnyWrite, type Operation } from '../../openapi/operation.ts';
+import { type ApiOperation, headersOfAnyWrite } from '../../openapi/operation.ts';
 import { json, ofHooks, refusalForNow, refusals, replayable } from '../../openapi/responses.ts';
 
 /** `POST /api/audit/batches/{batch}/undo` */
-export function undoOperation(): Operation {
+export function undoOperation(): ApiOperation {
   return forAuditors({
     id: 'audit_undo',
     tag: 'events',

@@ -8,7 +8,7 @@ import type { Header } from '../../../events/facts/envelope.ts';
 import type { AuditRights } from '../../access/rights.ts';
 import type { App, Target } from '../../app.ts';
 import { refuseTooMuch } from '../../documents/bulk/loading.ts';
-import { type Past, pastOf } from '../../documents/past/versions.ts';
+import { type PastVersion, pastOf } from '../../documents/past/versions.ts';
 import { currentOf } from '../../documents/write/current.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 
@@ -18,12 +18,12 @@ type ChangeRange = { stream: string; first: number; last: number };
 /**
  * The document of a bulk call: how it was before and after it, how it is today, and the version of its stream today.
  */
-export type Subject = {
+export type UndoSubject = {
   /** As errors name it: its slug and its id. */
   at: string;
   target: Target<Collection>;
   id: string;
-  before: (Past & { document: JsonObject }) | null;
+  before: (PastVersion & { document: JsonObject }) | null;
   current: Current | null;
   version: number;
 };
@@ -32,7 +32,7 @@ export type Subject = {
  * The step that undoes the change of a document: delete it, restore a version, or write former values; null if later
  * changes have left nothing to undo.
  */
-export type Step =
+export type UndoStep =
   | { kind: 'delete' }
   | { kind: 'restore'; version: number }
   | { kind: 'update'; values: JsonObject; past: { document: JsonObject; position: number } }
@@ -52,8 +52,8 @@ export async function stepsOf(
   app: App,
   headers: readonly Header[],
   { rights, isForced }: { rights: AuditRights; isForced: boolean },
-): Promise<{ subject: Subject; step: Step }[]> {
-  const steps: { subject: Subject; step: Step }[] = [];
+): Promise<{ subject: UndoSubject; step: UndoStep }[]> {
+  const steps: { subject: UndoSubject; step: UndoStep }[] = [];
   const moved: string[] = [];
   let characters = 0;
   for (const made of madeBy(headers)) {
@@ -104,7 +104,7 @@ async function stepOf(
   app: App,
   { stream, first, last }: ChangeRange,
   version: number,
-): Promise<{ subject: Subject; step: Step }> {
+): Promise<{ subject: UndoSubject; step: UndoStep }> {
   const [category, id] = splitStream(stream);
   const target = app.byCategory.get(category);
   if (!target) throw new DomainError('conflict', `${stream} is of a collection that is not configured`);
@@ -116,13 +116,13 @@ async function stepOf(
 }
 
 /** A state of a document; null if it did not exist. @throws DomainError `conflict` if it has been erased. */
-async function known(app: App, stream: string, version: number): Promise<Subject['before']> {
+async function known(app: App, stream: string, version: number): Promise<UndoSubject['before']> {
   const past = await pastOf(app, stream, { version });
   if (past?.isErased) throw new DomainError('conflict', `${nameOf(app, stream)} was erased: what it was is not known`);
   return past?.document ? { ...past, document: past.document } : null;
 }
 
-function wayBack({ target, before, current }: Subject, after: JsonObject | null): Step {
+function wayBack({ target, before, current }: UndoSubject, after: JsonObject | null): UndoStep {
   if (!before) return current ? { kind: 'delete' } : null;
   if (!after) return current ? null : { kind: 'restore', version: before.version };
   if (!current) return null;

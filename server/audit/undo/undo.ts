@@ -8,12 +8,12 @@ import { splitStream } from '../../../events/facts/catalogue.ts';
 import { decideRestore } from '../../../events/facts/documents.ts';
 import type { AuditRights } from '../../access/rights.ts';
 import type { RouteCall, Target } from '../../app.ts';
-import { answerOf, headersIn, pastResults, type Result, resultOf } from '../../documents/bulk/answers.ts';
+import { answerOf, type BulkItemResult, headersIn, pastResults, resultOf } from '../../documents/bulk/answers.ts';
 import {
   admitAll,
-  type Decision,
   decideAll,
   type Item,
+  type ItemDecision,
   recordAll,
   writableOf,
   writeIn,
@@ -29,13 +29,13 @@ import {
 import { flagOf, membersOf } from '../../documents/bulk/requests.ts';
 import { hasIdempotencyKey, once } from '../../documents/concurrency/idempotency.ts';
 import { beforeChange } from '../../documents/hooks.ts';
-import { type Plan, planOf } from '../../documents/past/restore-plan.ts';
+import { planOf, type RestorePlan } from '../../documents/past/restore-plan.ts';
 import type { Writable } from '../../documents/write/write-steps.ts';
 import { noteReason } from '../../http/reason.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 import { rejectQuery } from '../../queries/parameters.ts';
 import { spanOf } from '../events.ts';
-import { type Step, type Subject, stepsOf } from './steps.ts';
+import { stepsOf, type UndoStep, type UndoSubject } from './steps.ts';
 
 /** The undoing of a bulk call: `isForced`: also of documents that have changed since. */
 type Undoing = { batch: string; isForced: boolean; isDry: boolean };
@@ -68,7 +68,7 @@ export async function undo(call: UndoCall, { batch, isForced, isDry }: Undoing):
   const streams = [...new Set(headers.map(({ stream }) => stream))];
   const writables = new Map<Target, Writable<Collection>>();
 
-  function entryOf({ subject, step }: { subject: Subject; step: Step }, index: number): Entry {
+  function entryOf({ subject, step }: { subject: UndoSubject; step: UndoStep }, index: number): Entry {
     const { at, target, id, current } = subject;
     const writable = writables.get(target) ?? writableOf(app, target);
     writables.set(target, writable);
@@ -78,7 +78,7 @@ export async function undo(call: UndoCall, { batch, isForced, isDry }: Undoing):
     return { step, subject, item: { index, at, within: at, id, current, write, ...past } };
   }
 
-  async function decide(): Promise<Decision[]> {
+  async function decide(): Promise<ItemDecision[]> {
     const entries = (await stepsOf(app, headers, { rights, isForced })).map(entryOf);
     const restoring = entries.filter(isRestore);
     const others = entries.filter(({ step }) => step?.kind === 'delete' || step?.kind === 'update');
@@ -93,7 +93,7 @@ export async function undo(call: UndoCall, { batch, isForced, isDry }: Undoing):
   }
 
   /** Results with the collections of their documents. */
-  function named(results: readonly Result[], of: string | null): JsonObject {
+  function named(results: readonly BulkItemResult[], of: string | null): JsonObject {
     const shown = results.map(({ index, ...rest }) => {
       const [category] = splitStream(streams[index] ?? '');
       return { index, collection: app.names.slugFor(category), ...rest };
@@ -125,7 +125,7 @@ export async function undo(call: UndoCall, { batch, isForced, isDry }: Undoing):
 }
 
 /** A document of the call, and its step. */
-type Entry = { step: Step; subject: Subject; item: Item };
+type Entry = { step: UndoStep; subject: UndoSubject; item: Item };
 
 type Restoring = Entry & { step: { kind: 'restore'; version: number } };
 
@@ -134,7 +134,7 @@ function isRestore(entry: Entry): entry is Restoring {
 }
 
 /** The restores, and the rule that admits each. */
-type Plans = Map<Restoring, { plan: Plan; rule: string | undefined }>;
+type Plans = Map<Restoring, { plan: RestorePlan; rule: string | undefined }>;
 
 async function plansOf(entries: readonly Restoring[]): Promise<Plans> {
   const plans: Plans = new Map();
@@ -166,9 +166,9 @@ async function plansOf(entries: readonly Restoring[]): Promise<Plans> {
 
 async function decideRestoring(
   { item, subject }: Restoring,
-  planned: { plan: Plan; rule: string | undefined } | undefined,
+  planned: { plan: RestorePlan; rule: string | undefined } | undefined,
   isDry: boolean,
-): Promise<Decision> {
+): Promise<ItemDecision> {
   if (!planned) throw new Error(`nothing is known of the restore of ${subject.at}`);
   const { plan, rule } = planned;
   const { app, request, target } = item.write;
@@ -192,7 +192,7 @@ async function decideRestoring(
 }
 
 /** A document of which others have done away with what there was to undo. */
-function unchanged({ item, subject }: Entry): Decision {
+function unchanged({ item, subject }: Entry): ItemDecision {
   const { app, request, target } = item.write;
   const { id, version } = subject;
   const hookContext = { app, request, target, operation: 'update' as const, doc: null };

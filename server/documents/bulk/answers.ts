@@ -3,17 +3,19 @@ import { splitStream } from '../../../events/facts/catalogue.ts';
 import { type Header, headerOf } from '../../../events/facts/envelope.ts';
 import type { App } from '../../app.ts';
 import type { AuditAnswerOf } from '../../openapi/answers.ts';
-import type { Decision } from './items.ts';
+import type { ItemDecision } from './items.ts';
 import { mostDocuments } from './requests.ts';
 
 /** The outcome of a bulk call for one document. */
 type Outcome = 'created' | 'updated' | 'deleted' | 'restored' | 'unchanged';
 
 /** One document in the answer to a bulk call: `version` is its version after the call. */
-export type Result = Omit<AuditAnswerOf<'Undone'>['results'][number], 'collection' | 'outcome'> & { outcome: Outcome };
+export type BulkItemResult = Omit<AuditAnswerOf<'Undone'>['results'][number], 'collection' | 'outcome'> & {
+  outcome: Outcome;
+};
 
 /** The result of a decision. */
-export function resultOf({ item: { index }, id, version, change }: Decision): Result {
+export function resultOf({ item: { index }, id, version, change }: ItemDecision): BulkItemResult {
   return { index, id, version, outcome: outcomeOf(change?.events[0]?.type) };
 }
 
@@ -22,7 +24,7 @@ function outcomeOf(type: string | undefined): Outcome {
 }
 
 /** The answer to a call about chosen documents, with the result of each. */
-export function answerOf(results: readonly Result[], batch: string | null): JsonObject {
+export function answerOf(results: readonly BulkItemResult[], batch: string | null): JsonObject {
   const changed = results.filter(({ outcome }) => outcome !== 'unchanged').length;
   return { matched: results.length, changed, results: [...results], batch };
 }
@@ -44,7 +46,7 @@ export function pastResults(
   ids: readonly string[],
   headers: readonly Header[],
   thenOf: (id: string) => number,
-): Result[] {
+): BulkItemResult[] {
   const byId = new Map(headers.map((header) => [splitStream(header.stream)[1], header]));
   return ids.map((id, index) => {
     const header = byId.get(id);

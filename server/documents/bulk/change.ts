@@ -9,16 +9,16 @@ import { authorizeList, type ListScope, reachOf } from '../../access/list-scope.
 import { noteReason } from '../../http/reason.ts';
 import { rejectQuery } from '../../queries/parameters.ts';
 import { readWhereObject } from '../../queries/where.ts';
-import type { Written } from '../../reads/missing-index.ts';
+import type { CallerQuery } from '../../reads/missing-index.ts';
 import { hasIdempotencyKey, once } from '../concurrency/idempotency.ts';
 import { paceOf } from '../read/reading.ts';
 import { validValues } from '../write/checked-values.ts';
 import { streamOf } from '../write/current.ts';
 import { answerOf, headersIn, pastResults, resultOf } from './answers.ts';
-import { admitAll, type BulkCall, type Decision, decideAll, type Item, recordAll, writeIn } from './items.ts';
+import { admitAll, type BulkCall, decideAll, type Item, type ItemDecision, recordAll, writeIn } from './items.ts';
 import { listerOf, loaded, refuseTooMuch, textsOf } from './loading.ts';
 import { gatherErrors, refuseClashes, refuseHeld, refuseInvalid } from './refusals.ts';
-import { type ChangeRequest, mostDocuments, type Selection } from './requests.ts';
+import { type BulkSelection, type ChangeRequest, mostDocuments } from './requests.ts';
 
 /**
  * Changes or deletes many documents, all or none. With `isDry` it only tells the results: no hook runs, and nothing is
@@ -39,7 +39,7 @@ export async function changeMany(
   }
   const chosen = await chosenBy(bulk, selection);
 
-  async function decide(): Promise<Decision[]> {
+  async function decide(): Promise<ItemDecision[]> {
     const items = await itemsOf(bulk, chosen, { operation, data });
     if (items.length === 0 && operation === 'update') await checkData(bulk, data);
     return decideAll(items, await admitAll(items), isDry);
@@ -79,9 +79,9 @@ async function checkData({ app, request, target }: BulkCall, data: unknown): Pro
 /**
  * The documents of a call: the documents with these ids, or all that the caller may read and that meet the condition.
  */
-type DocumentChoice = { ids: readonly string[] } | { where: Where; row: ListScope['row']; written: Written };
+type DocumentChoice = { ids: readonly string[] } | { where: Where; row: ListScope['row']; written: CallerQuery };
 
-async function chosenBy(bulk: BulkCall, selection: Selection): Promise<DocumentChoice> {
+async function chosenBy(bulk: BulkCall, selection: BulkSelection): Promise<DocumentChoice> {
   if ('ids' in selection) return selection;
   const { where: scope, row } = await authorizeList(bulk);
   const where = await readWhereObject(selection.where, await reachOf(bulk));

@@ -6,7 +6,7 @@ import { splitStream } from '../../../events/facts/catalogue.ts';
 import { claimsOf, type UniqueField } from '../../../events/facts/claims.ts';
 import type { Claim } from '../../../events/facts/log.ts';
 import { idIn } from '../../../projections/query/lists.ts';
-import type { Bound, Leaf, Step } from '../../../projections/query/where.ts';
+import type { Bound, Leaf, PathStep } from '../../../projections/query/where.ts';
 import { authorizeAny, authorizeEither } from '../../access/access.ts';
 import { reachOf } from '../../access/list-scope.ts';
 import { noteReason } from '../../http/reason.ts';
@@ -16,8 +16,8 @@ import { resolvePath } from '../../queries/paths.ts';
 import { once } from '../concurrency/idempotency.ts';
 import { hintedValues } from '../write/checked-values.ts';
 import { streamOf } from '../write/current.ts';
-import { headersIn, type Result, resultOf } from './answers.ts';
-import { admitAll, type BulkCall, type Decision, decideAll, type Item, recordAll, writeIn } from './items.ts';
+import { type BulkItemResult, headersIn, resultOf } from './answers.ts';
+import { admitAll, type BulkCall, decideAll, type Item, type ItemDecision, recordAll, writeIn } from './items.ts';
 import { type Lister, listerOf, loaded, textsOf } from './loading.ts';
 import { gatherErrors, refuseInvalid } from './refusals.ts';
 import type { CreateRequest } from './requests.ts';
@@ -56,12 +56,12 @@ function newItem(bulk: BulkCall, { body, index }: { body: unknown; index: number
   return { index, at, within: at, id: null, current: null, write };
 }
 
-function created({ item: { index }, id, version }: Decision): Omit<Result, 'outcome'> {
+function created({ item: { index }, id, version }: ItemDecision): Omit<BulkItemResult, 'outcome'> {
   return { index, id, version };
 }
 
 /** The unique field by which documents are found, and its path. */
-type Key = { name: string; unique: UniqueField; steps: readonly Step[]; leaf: Leaf };
+type Key = { name: string; unique: UniqueField; steps: readonly PathStep[]; leaf: Leaf };
 
 /** Reads `upsertBy`. @throws DomainError `invalid` unless it names a unique field that the caller may read. */
 async function keyOf(bulk: BulkCall, name: string): Promise<Key> {
@@ -87,7 +87,7 @@ async function upsertMany(bulk: BulkCall, docs: readonly unknown[], key: Key): P
   const claims = await claimsIn(bulk, docs, key);
   const today = listerOf(bulk, null);
 
-  async function decide(): Promise<Decision[]> {
+  async function decide(): Promise<ItemDecision[]> {
     const found = await matchesOf(today, key, claims);
     const currents = loaded(target, [...found.values()]);
     const items = docs.map((body, index) => {
@@ -104,7 +104,7 @@ async function upsertMany(bulk: BulkCall, docs: readonly unknown[], key: Key): P
   }
 
   /** Whether a document with a unique value was created since the search, so that the call has to change it. */
-  async function isMoved(claim: Claim, decisions: readonly Decision[]): Promise<boolean> {
+  async function isMoved(claim: Claim, decisions: readonly ItemDecision[]): Promise<boolean> {
     const decision = decisions.find(({ change }) => change?.claims.some((one) => one.value === claim.value));
     const sent = decision && !decision.item.current ? claims[decision.item.index] : undefined;
     return sent !== undefined && (await matchesOf(today, key, [sent])).size > 0;
@@ -123,7 +123,7 @@ async function upsertMany(bulk: BulkCall, docs: readonly unknown[], key: Key): P
     const found = await matchesOf(listerOf(bulk, position), key, claims);
     const made = headers.filter(({ type }) => type === 'document.created').values();
     const byId = new Map(headers.map((header) => [splitStream(header.stream)[1], header]));
-    const results = claims.map(({ value }, index): Result => {
+    const results = claims.map(({ value }, index): BulkItemResult => {
       const id = found.get(value);
       if (id === undefined) {
         const { stream = '', version = 1 } = made.next().value ?? {};

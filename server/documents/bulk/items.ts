@@ -56,7 +56,7 @@ export type Item = {
  * The decision on one document: `change` is null if the document stays as it is; `version` and `document` are those
  * after the decision.
  */
-export type Decision = {
+export type ItemDecision = {
   item: Item;
   id: string;
   change: Change | null;
@@ -143,9 +143,9 @@ export async function decideAll(
   items: readonly Item[],
   rules: ReadonlyMap<Item, string | undefined>,
   isDry = false,
-): Promise<Decision[]> {
+): Promise<ItemDecision[]> {
   const values = await checkedAll(items);
-  const decisions: Decision[] = [];
+  const decisions: ItemDecision[] = [];
   await sequentially(items, async (item) => {
     const decided = await decideOne(item, values.get(item) ?? {}, isDry).catch((error: unknown) => {
       throw refusalOfHook(error, item);
@@ -196,11 +196,11 @@ function contextOf(item: Item): HookContext & { operation: 'create' | 'update' }
   return { app, request, target, operation: operationOf(item), doc: current?.document ?? null };
 }
 
-async function decideOne(item: Item, checked: JsonObject, isDry: boolean): Promise<Decision> {
+async function decideOne(item: Item, checked: JsonObject, isDry: boolean): Promise<ItemDecision> {
   const { app, request, target, operation } = item.write;
   const { id: next, at } = app.ids.next();
   const { id, current } = item;
-  let decided: Omit<Decision, 'also'>;
+  let decided: Omit<ItemDecision, 'also'>;
   if (id === null || !current) {
     const hookContext = contextOf(item);
     const change = decideCreate(target, next, {
@@ -225,19 +225,19 @@ async function decideOne(item: Item, checked: JsonObject, isDry: boolean): Promi
   return { ...decided, also: isDry ? [] : await prepared(item, decided) };
 }
 
-function prepared({ write, current }: Item, { id, change }: Pick<Decision, 'id' | 'change'>): Promise<Change[]> {
+function prepared({ write, current }: Item, { id, change }: Pick<ItemDecision, 'id' | 'change'>): Promise<Change[]> {
   return change ? beforeAppend(write, { id, change, version: current?.version ?? 0 }) : Promise.resolve([]);
 }
 
 /** The result of a bulk call: its decisions, and the id in each of its events; null if nothing was recorded. */
-type BulkRecord = { decisions: Decision[]; batch: string | null };
+type BulkRecord = { decisions: ItemDecision[]; batch: string | null };
 
 /** How decisions are recorded. */
 type Recording = {
   /** The streams that are known to change. */
   streams: readonly string[];
   /** Whether a document that was new has been created by others meanwhile: then the call decides anew. */
-  isMoved?: (claim: Claim, decisions: readonly Decision[]) => Promise<boolean>;
+  isMoved?: (claim: Claim, decisions: readonly ItemDecision[]) => Promise<boolean>;
 };
 
 /**
@@ -247,7 +247,7 @@ type Recording = {
  */
 export async function recordAll(
   call: RouteCall,
-  decide: () => Promise<Decision[]>,
+  decide: () => Promise<ItemDecision[]>,
   { streams, isMoved = async () => false }: Recording,
 ): Promise<BulkRecord> {
   const { app } = call;
@@ -276,6 +276,6 @@ export async function recordAll(
 }
 
 /** An unchanged document must still be unchanged when the others are recorded. */
-function unchanged({ item, id, version }: Pick<Decision, 'item' | 'id' | 'version'>): Change {
+function unchanged({ item, id, version }: Pick<ItemDecision, 'item' | 'id' | 'version'>): Change {
   return decideNothing(streamOf(item.write.target, id), version);
 }

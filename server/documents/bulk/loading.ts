@@ -6,7 +6,7 @@ import type { Where } from '../../../projections/query/where.ts';
 import type { Call, Target } from '../../app.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 import { ownSortKeys } from '../../queries/paths.ts';
-import type { Written } from '../../reads/missing-index.ts';
+import type { CallerQuery } from '../../reads/missing-index.ts';
 import { readManyAt } from '../read/reading.ts';
 import { mostCharacters } from './requests.ts';
 
@@ -18,7 +18,7 @@ export type Lister = (request: ListRequest) => Promise<Page>;
  *
  * @param written what the caller has written, of which a refusal may tell.
  */
-export function listerOf(call: Call, position: number | null, written: Written = {}): Lister {
+export function listerOf(call: Call, position: number | null, written: CallerQuery = {}): Lister {
   return (request) => readManyAt(call, { read: { kind: 'list', request }, position, written });
 }
 

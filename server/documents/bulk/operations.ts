@@ -2,9 +2,9 @@ import type { Collection, Model } from '../../../config/model.ts';
 import { hasChangeHooks } from '../../../config/traits.ts';
 import { uniqueNames } from '../../openapi/bulk-components.ts';
 import { ofCreateMany, ofDeleteMany, ofUpdateMany } from '../../openapi/descriptions.ts';
-import { headersOfWrite, type Operation } from '../../openapi/operation.ts';
+import { type ApiOperation, headersOfWrite } from '../../openapi/operation.ts';
 import {
-  type Answers,
+  type DescribedAnswers,
   json,
   ofHooks,
   refusalForNow,
@@ -15,7 +15,7 @@ import {
 } from '../../openapi/responses.ts';
 
 /** The refusals of every write of many documents, without those for missing rights. */
-function refusalsOfMany(isHooked: boolean): Answers {
+function refusalsOfMany(isHooked: boolean): DescribedAnswers {
   return {
     ...refusalOfOther,
     ...refusals([400, 408, 413, 415, 500]),
@@ -25,7 +25,7 @@ function refusalsOfMany(isHooked: boolean): Answers {
 }
 
 /** `POST /api/collections/<slug>/bulk` */
-export function createManyOperation(model: Model, target: Collection): Operation {
+export function createManyOperation(model: Model, target: Collection): ApiOperation {
   const { slug, auth, access } = target;
   const isUnique = uniqueNames(target).length > 0;
   const upserted = { 200: replayable(json('With `upsertBy`: the result of each document.', 'BulkUpserted')) };
@@ -47,16 +47,16 @@ export function createManyOperation(model: Model, target: Collection): Operation
 }
 
 /** `POST /api/collections/<slug>/bulk/update` */
-export function updateManyOperation(target: Collection): Operation {
+export function updateManyOperation(target: Collection): ApiOperation {
   return changeOperation(target, 'update', 'Change');
 }
 
 /** `POST /api/collections/<slug>/bulk/delete` */
-export function deleteManyOperation(target: Collection): Operation {
+export function deleteManyOperation(target: Collection): ApiOperation {
   return changeOperation(target, 'delete', 'Delete');
 }
 
-function changeOperation(target: Collection, right: 'update' | 'delete', verb: string): Operation {
+function changeOperation(target: Collection, right: 'update' | 'delete', verb: string): ApiOperation {
   const { slug, hooks } = target;
   const isHooked = right === 'update' ? hasChangeHooks(target) : Boolean(hooks.beforeDelete);
   return {

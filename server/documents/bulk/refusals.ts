@@ -4,7 +4,7 @@ import { DomainError, type ErrorCode, type FieldError, invalidFields } from '../
 import type { Claim } from '../../../events/facts/log.ts';
 import type { App } from '../../app.ts';
 import { fieldOf } from '../write/writes.ts';
-import type { Decision, Item } from './items.ts';
+import type { Item, ItemDecision } from './items.ts';
 
 /** How many documents a 403 names at most. */
 const mostRefused = 20;
@@ -89,7 +89,7 @@ export function refusalOfHook(error: unknown, { at, id }: Item): unknown {
 }
 
 /** @throws DomainError `conflict` naming the unique values that several documents of the call would have. */
-export function refuseClashes(decisions: readonly Decision[]): void {
+export function refuseClashes(decisions: readonly ItemDecision[]): void {
   const first = new Map<string, Item>();
   const errors = gatherErrors();
   for (const { item, change } of decisions) {
@@ -104,7 +104,7 @@ export function refuseClashes(decisions: readonly Decision[]): void {
 }
 
 /** @throws DomainError `conflict` naming the unique values that other documents have; `claim` is one of them. */
-export function refuseHeld(app: App, decisions: readonly Decision[], claim: Claim | null): void {
+export function refuseHeld(app: App, decisions: readonly ItemDecision[], claim: Claim | null): void {
   const errors = gatherErrors();
   for (const { item, change } of decisions) {
     for (const one of change?.claims ?? []) {

@@ -15,10 +15,10 @@ export const mostCharacters = 16 * 1024 * 1024;
 export type CreateRequest = { docs: readonly unknown[]; upsertBy: string | null };
 
 /** Which documents a call is about: those that match, or those with these ids. */
-export type Selection = { where: object } | { ids: readonly string[] };
+export type BulkSelection = { where: object } | { ids: readonly string[] };
 
 /** A change of documents; only an update has `data`. */
-export type ChangeRequest = { selection: Selection; data: unknown; isDry: boolean };
+export type ChangeRequest = { selection: BulkSelection; data: unknown; isDry: boolean };
 
 /** Reads the body of `POST …/bulk`. @throws DomainError `invalid` naming what is wrong with it. */
 export function readCreate(body: unknown, target: Target): CreateRequest {
@@ -60,7 +60,7 @@ export function membersOf(body: unknown, known: readonly string[]): Record<strin
   return Object.fromEntries(known.map((name) => [name, memberOf(body, name)]));
 }
 
-function selectionOf(where: unknown, ids: unknown): Selection {
+function selectionOf(where: unknown, ids: unknown): BulkSelection {
   if ((where === undefined) === (ids === undefined)) {
     const message = 'where or ids, exactly one of them, must say which documents';
     throw new DomainError('invalid', message, [{ field: 'where', message }]);

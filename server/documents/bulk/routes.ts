@@ -8,7 +8,7 @@ import { strategy } from '../../callers/authentication.ts';
 import { requireLiving } from '../../callers/sessions.ts';
 import { jsonPayload, noPayload, readBody } from '../../http/body.ts';
 import { actorOf } from '../../http/requests.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import type { ApiOperation } from '../../openapi/operation.ts';
 import { countSignUp } from '../write/passwords.ts';
 import { changeMany } from './change.ts';
 import { createMany } from './create.ts';
@@ -67,7 +67,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     changeRoute('delete', deleteManyOperation),
   ]);
 
-  function changeRoute(operation: 'update' | 'delete', openApi: (target: Collection) => Operation): ServerRoute {
+  function changeRoute(operation: 'update' | 'delete', openApi: (target: Collection) => ApiOperation): ServerRoute {
     return {
       method: 'POST',
       path: `${path}/${operation}`,

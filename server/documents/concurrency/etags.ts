@@ -19,7 +19,7 @@ export function textTag(version: number, text: string): Tag {
 }
 
 /** The versions that a write is meant for: any, or the versions of these tags. */
-export type Expected = '*' | ReadonlySet<number>;
+export type ExpectedVersions = '*' | ReadonlySet<number>;
 
 /** RFC 9110, section 8.8.3. */
 const entityTag = /[ \t]*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
@@ -30,7 +30,7 @@ const entityTag = /[ \t]*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
  *
  * @throws DomainError `invalid` for a value that is not a list of entity tags.
  */
-export function expectedVersions({ headers }: Request): Expected | null {
+export function expectedVersions({ headers }: Request): ExpectedVersions | null {
   const given: unknown = headers['if-match'];
   if (given === undefined) return null;
   const value = String(given).trim();

@@ -8,7 +8,7 @@ import { requestId } from '../../http/requests.ts';
 import { mayReadPast, pastOf } from '../past/versions.ts';
 import { idIn, streamOf } from '../write/current.ts';
 import type { ShownCall, Write, WriteStep } from '../write/write-steps.ts';
-import { type Expected, expectedVersions } from './etags.ts';
+import { type ExpectedVersions, expectedVersions } from './etags.ts';
 
 /** A field whose value has changed since the version that the client knows. `before` only if the caller may see it. */
 type Difference = { field: string; before?: Json; current: Json };
@@ -37,7 +37,7 @@ export async function requireExpected(call: ShownCall, current: Current | null):
   throw await stale(call, expected, current);
 }
 
-async function stale(call: ShownCall, expected: Expected, current: Current | null): Promise<DomainError> {
+async function stale(call: ShownCall, expected: ExpectedVersions, current: Current | null): Promise<DomainError> {
   const version = current?.version ?? call.app.events.versionOf(streamOf(call.target, idIn(call)));
   const message = current
     ? `the document has changed: it is at version ${version}, which if-match does not name`

@@ -1,7 +1,7 @@
 import type { Groups } from '../../../projections/query/groups.ts';
 import type { Bound } from '../../../projections/query/where.ts';
 import type { AnswerOf } from '../../openapi/answers.ts';
-import type { GroupQuery, Named } from '../../queries/groups.ts';
+import type { GroupQuery, WithName } from '../../queries/groups.ts';
 
 type Aggregated = AnswerOf<'Groups'>['groups'][number];
 type GroupValue = Aggregated['key'][string];
@@ -40,7 +40,7 @@ function keyValue(key: GroupQuery['keys'][number], value: Bound): GroupValue {
 }
 
 /** A value as documents have it: booleans and the times of the server are stored as numbers. */
-function answered({ field, leaf }: Named<{ leaf: { kind: string } }>, value: Bound): GroupValue {
+function answered({ field, leaf }: WithName<{ leaf: { kind: string } }>, value: Bound): GroupValue {
   if (value === null) return null;
   if (field.type === 'boolean') return value === 1;
   if (field.type === 'datetime' && leaf.kind === 'number') return new Date(Number(value)).toISOString();

@@ -1,11 +1,11 @@
 import type { Collection } from '../../../config/model.ts';
-import { type Operation, queryRefusals } from '../../openapi/operation.ts';
+import { type ApiOperation, queryRefusals } from '../../openapi/operation.ts';
 import { asOfThen, json } from '../../openapi/responses.ts';
 import { aggregateParameters, distinctParameters } from '../../queries/groups.ts';
 import { whereQueryOf } from '../operations.ts';
 
 /** `GET /api/collections/<slug>/aggregate` */
-export function aggregateOperation(target: Collection): Operation {
+export function aggregateOperation(target: Collection): ApiOperation {
   const { slug } = target;
   return {
     id: `aggregate_${slug}`,
@@ -26,7 +26,7 @@ export function aggregateOperation(target: Collection): Operation {
 }
 
 /** `GET /api/collections/<slug>/distinct` */
-export function distinctOperation(target: Collection): Operation {
+export function distinctOperation(target: Collection): ApiOperation {
   const { slug } = target;
   return {
     id: `distinct_${slug}`,

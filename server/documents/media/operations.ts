@@ -1,7 +1,7 @@
 import Joi from 'joi';
 import type { Collection } from '../../../config/model.ts';
 import { hasReadHooks } from '../../../config/traits.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import type { ApiOperation } from '../../openapi/operation.ts';
 import {
   asOfThen,
   bytes,
@@ -43,7 +43,7 @@ export function mediaParameters(name: string | null) {
 }
 
 /** `GET /api/media/<slug>/{id}/{filename}` */
-export function mediaOperation(target: Collection, name: string | null): Operation {
+export function mediaOperation(target: Collection, name: string | null): ApiOperation {
   const { slug } = target;
   return {
     id: `readFile_${slug}`,

@@ -13,16 +13,16 @@ import { noteReason } from '../../http/reason.ts';
 import { requireExpected } from '../concurrency/precondition.ts';
 import { currentOf, idIn, streamOf } from '../write/current.ts';
 import type { ShownCall } from '../write/write-steps.ts';
-import { type Past, pastOf } from './versions.ts';
+import { type PastVersion, pastOf } from './versions.ts';
 
 /** The version to restore: by its number, or as of a position of the log. */
-export type Wanted = { version: number } | { position: number };
+export type RestoreTarget = { version: number } | { position: number };
 
 /** The outcome of a restore: `values` are the fields that change, `document` has all fields. */
-export type Plan = {
+export type RestorePlan = {
   current: Current | null;
   end: Current;
-  source: Past & { document: JsonObject };
+  source: PastVersion & { document: JsonObject };
   operation: 'create' | 'update';
   values: JsonObject;
   document: JsonObject;
@@ -35,7 +35,7 @@ export type Plan = {
  * @throws DomainError in the order of a write; `forbidden` if the caller may not see the earlier state, `conflict` if
  * it has been erased.
  */
-export async function planOf(call: ShownCall, wanted: Wanted, id = idIn(call)): Promise<Plan> {
+export async function planOf(call: ShownCall, wanted: RestoreTarget, id = idIn(call)): Promise<RestorePlan> {
   const { app, request, target } = call;
   const { model } = target;
   const stream = streamOf(target, id);
@@ -89,7 +89,7 @@ async function refuseUnwritten(call: Call, id: string, current: Current | null):
   throw new DomainError('conflict', `the global ${target.slug} was never written: it has no versions`);
 }
 
-async function sourceOf(app: App, stream: string, wanted: Wanted): Promise<Past | null> {
+async function sourceOf(app: App, stream: string, wanted: RestoreTarget): Promise<PastVersion | null> {
   const { size } = app.events.head();
   if ('position' in wanted && wanted.position > size) {
     throw invalidField('position', `must be at most ${size}, where the log ends, got ${wanted.position}`);
@@ -97,7 +97,7 @@ async function sourceOf(app: App, stream: string, wanted: Wanted): Promise<Past 
   return pastOf(app, stream, wanted);
 }
 
-function refusalOf(source: Past | null, wanted: Wanted, end: number): DomainError {
+function refusalOf(source: PastVersion | null, wanted: RestoreTarget, end: number): DomainError {
   const field = 'version' in wanted ? 'version' : 'position';
   const given = 'version' in wanted ? wanted.version : wanted.position;
   if (source?.isErased)
@@ -180,7 +180,7 @@ function only(values: JsonObject, keep: (name: string, value: Json) => boolean):
 const names = ['version', 'position'] as const;
 
 /** Reads the body of a restore. @throws DomainError `invalid` naming what is wrong with it. */
-export function readWanted(body: unknown): Wanted {
+export function readWanted(body: unknown): RestoreTarget {
   if (!isObject(body)) throw new DomainError('invalid', 'the body must be a JSON object');
   const given = Object.keys(body);
   const unknown = given.find((name) => !names.some((one) => one === name));

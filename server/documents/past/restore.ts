@@ -11,7 +11,7 @@ import { hiddenPaths, readableWith } from '../../access/field-access.ts';
 import type { Call } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import type { ApiOperation } from '../../openapi/operation.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { hasIdempotencyKey, idempotency } from '../concurrency/idempotency.ts';
@@ -23,10 +23,10 @@ import { rivalsOf } from '../write/unique.ts';
 import { beforeAppend, perform, type Writable, type Write, writeOf } from '../write/write-steps.ts';
 import { write as append } from '../write/writes.ts';
 import { readsAll } from '../write/written.ts';
-import { type Plan, planOf, readWanted, type Wanted } from './restore-plan.ts';
+import { planOf, type RestorePlan, type RestoreTarget, readWanted } from './restore-plan.ts';
 
 /** The route by which a document or global is restored. */
-export function restoreRoute(path: string, writable: Writable, openApi: () => Operation): ServerRoute {
+export function restoreRoute(path: string, writable: Writable, openApi: () => ApiOperation): ServerRoute {
   return {
     method: 'POST',
     path,
@@ -54,7 +54,7 @@ async function restore(writable: Writable, h: ResponseToolkit): Promise<Response
   return isDry ? tryOut(write, wanted) : perform(write, () => restoreTo(write, wanted));
 }
 
-async function restoreTo(write: Write, wanted: Wanted): Promise<ResponseObject> {
+async function restoreTo(write: Write, wanted: RestoreTarget): Promise<ResponseObject> {
   const { app, request, target } = write;
   const id = idIn(write);
   const held = new Set<string>();
@@ -94,7 +94,7 @@ async function restoreTo(write: Write, wanted: Wanted): Promise<ResponseObject> 
  * The change of a restore. An answer that nothing changes would tell the document to a caller who may not read it, so
  * for this caller the change is recorded all the same.
  */
-async function changeSeenBy(call: Call, plan: Plan): Promise<Change | null> {
+async function changeSeenBy(call: Call, plan: RestorePlan): Promise<Change | null> {
   const { at } = call.app.ids.next();
   const change = changeOf(call, plan, { at });
   if (change || !plan.current || (await readsAll(call, plan.current.document, plan.document))) return change;
@@ -103,7 +103,7 @@ async function changeSeenBy(call: Call, plan: Plan): Promise<Change | null> {
 
 function changeOf(
   { target, ...call }: Call,
-  plan: Plan,
+  plan: RestorePlan,
   { at, isSame = false }: { at: number; isSame?: boolean },
 ): Change | null {
   const { current, end, source, document } = plan;
@@ -114,7 +114,7 @@ function changeOf(
 }
 
 /** Tells what a restore would change; no hook runs, and nothing is recorded. */
-async function tryOut(write: Write, wanted: Wanted): Promise<ResponseObject> {
+async function tryOut(write: Write, wanted: RestoreTarget): Promise<ResponseObject> {
   const { app, request, target, present, h } = write;
   if (hasIdempotencyKey(request)) {
     throw invalidField('idempotency-key', 'does not go with dryRun, which does nothing');

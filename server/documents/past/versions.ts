@@ -12,7 +12,7 @@ import { eventsOf } from './reading.ts';
  * The state of a stream at one of its versions: its fields, in today's names; null if the document was deleted.
  * `isErased`: the content is no longer known.
  */
-export type Past = { version: number; position: number; document: JsonObject | null; isErased: boolean };
+export type PastVersion = { version: number; position: number; document: JsonObject | null; isErased: boolean };
 
 /**
  * Folds a stream up to a version, or up to a position of the log; null if the stream had no event yet. Piece by piece:
@@ -22,12 +22,12 @@ export async function pastOf(
   app: App,
   stream: string,
   end: { version: number } | { position: number },
-): Promise<Past | null> {
+): Promise<PastVersion | null> {
   const key = schemaKey(stream);
   const upcaster = app.upcaster();
   const upTo = 'position' in end ? end.position : app.events.head().size;
   const last = 'version' in end ? end.version : Number.MAX_SAFE_INTEGER;
-  let past = null as Past | null;
+  let past = null as PastVersion | null;
   for await (const chunk of eventsOf(app.events, stream, upTo)) {
     for (const text of chunk) {
       const event = eventOf(text);
@@ -37,7 +37,7 @@ export async function pastOf(
   }
   return past && 'version' in end && past.version < end.version ? null : past;
 
-  function next(past: Past | null, { header, data }: RecordedEvent): Past {
+  function next(past: PastVersion | null, { header, data }: RecordedEvent): PastVersion {
     const { version, position, type } = header;
     const isGone = type === 'document.deleted' || type === 'document.erased';
     const isWhole = type === 'document.created' || type.endsWith('.restored');

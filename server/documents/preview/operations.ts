@@ -1,10 +1,10 @@
 import type { Model } from '../../../config/model.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import type { ApiOperation } from '../../openapi/operation.ts';
 import { json, refusals, retryAfter } from '../../openapi/responses.ts';
 import { text } from '../../queries/parameters.ts';
 
 /** `POST /api/preview-token` */
-export function previewTokenOperation({ collections }: Model): Operation {
+export function previewTokenOperation({ collections }: Model): ApiOperation {
   const hasUsers = [...collections.values()].some(({ auth }) => auth);
   return {
     id: 'keepPreview',
@@ -31,7 +31,7 @@ export const previewParameters = {
 };
 
 /** `GET /api/preview-data` */
-export function previewDataOperation(): Operation {
+export function previewDataOperation(): ApiOperation {
   return {
     id: 'readPreview',
     tag: 'system',

@@ -6,7 +6,7 @@ import type { ListScope } from '../../access/list-scope.ts';
 import type { Call } from '../../app.ts';
 import { asOfFor } from '../../http/requests.ts';
 import type { CountQuery, ListQuery } from '../../queries/query.ts';
-import type { Written } from '../../reads/missing-index.ts';
+import type { CallerQuery } from '../../reads/missing-index.ts';
 import { newestFirst, rankedPage } from '../../reads/ranking.ts';
 import { passed, passing, searchedBy, withSearch } from '../search/searching.ts';
 import { advise, paceOf, readMany } from './reading.ts';
@@ -22,7 +22,7 @@ export async function pageOf(call: Call, query: PageQuery, { where, row }: ListS
   const condition = both(where, query.where && (await servedBy(call, query.where)));
   const after = query.after && { mark: query.after.mark, isEach: row !== null };
   const asked: Plain = { where: condition, sort, limit, page, count, after, only };
-  const written: Written = { where: query.where, sort, hasWords: search !== null };
+  const written: CallerQuery = { where: query.where, sort, hasWords: search !== null };
   if (!search) return row ? passingPage(call, asked, { row, written }) : list(call, asked, written);
   const { terms, isRanked } = search;
   const fields = await searchedBy(call);
@@ -63,7 +63,7 @@ export async function countOf(
 ): Promise<number> {
   const allowed = both(where, asked && (await servedBy(call, asked)));
   const condition = terms ? await withSearch(call, allowed, { terms, fields: await searchedBy(call) }) : allowed;
-  const written: Written = { where: asked, hasWords: terms !== null };
+  const written: CallerQuery = { where: asked, hasWords: terms !== null };
   if (row) return (await allPassing(call, { where: condition, sort: [] }, { row, written })).length;
   return readMany(call, { kind: 'count', request: { where: condition } }, written);
 }
@@ -73,15 +73,15 @@ function both(one: Where | null, other: Where | null): Where | null {
 }
 
 /** A page of the documents that meet a condition, today or at the position that the request looks back to. */
-export function list(call: Call, request: ListRequest, written?: Written): Promise<Page> {
+export function list(call: Call, request: ListRequest, written?: CallerQuery): Promise<Page> {
   return readMany(call, { kind: 'list', request }, written);
 }
 
 /** Decides about one document. */
-export type Row = (document: JsonObject) => Promise<boolean>;
+export type RowFilter = (document: JsonObject) => Promise<boolean>;
 
 /** The rule to ask about each document of a list, and the query as the caller has written it. */
-type By = { row: Row; written?: Written };
+type By = { row: RowFilter; written?: CallerQuery };
 
 /** The documents that meet a condition and pass. */
 export async function allPassing(

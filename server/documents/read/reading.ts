@@ -8,33 +8,33 @@ import { callerOf } from '../../http/caller.ts';
 import { asOfFor } from '../../http/requests.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 import { keyOf, type TableState } from '../../reads/kept.ts';
-import { CrowdedError, GoneError, LateError, type LongRead } from '../../reads/lane.ts';
-import { missingIn, missingIndex, type Slow, type Written } from '../../reads/missing-index.ts';
+import { CrowdedError, GoneError, LateError, type LongRead } from '../../reads/long-read-queue.ts';
+import { type CallerQuery, missingIn, missingIndex, type Slow } from '../../reads/missing-index.ts';
 import { nameOfMissing } from '../../reads/missing-list.ts';
 import {
-  type Answer,
+  type DocumentReader,
   type Kind,
   needsSearchFile,
   perform,
   performInterruptibly,
   type Read,
-  type Reader,
+  type ReadAnswer,
   type SomeRead,
   whereOf,
 } from '../../reads/reads.ts';
 import { combinesLists, isDeep, isServed, isWorthKeeping, keysRead, mayBeLong } from '../../reads/weight.ts';
 
 const retrySeconds = 2;
-/** A read of the lane that took longer tells which index was missing. */
+/** A read of the long-read thread that took longer tells which index was missing. */
 const slowMilliseconds = 10;
-/** How long a read that should be short may keep this thread: then the lane does it. */
+/** How long a read that should be short may keep this thread: then the long-read thread does it. */
 const briefMilliseconds = 25;
 /** How much text a ranked read may look through in this thread. */
 const mostRankedCharacters = 400_000;
 
 /**
  * Reads many documents of a collection, today or at the position that the request looks back to. A read that may take
- * long, or does, is queued for the lane, another thread. It ends when its time is over or its client has gone.
+ * long, or does, is queued for the long-read thread. It ends when its time is over or its client has gone.
  *
  * @param written what the caller has written, of which a refusal may tell.
  * @throws DomainError `unavailable` if the read took too long, or too many wait; `invalid` naming the missing index;
@@ -43,8 +43,8 @@ const mostRankedCharacters = 400_000;
 export async function readMany<K extends Kind>(
   call: Call,
   read: SomeRead<K>,
-  written: Written = {},
-): Promise<Answer<K>> {
+  written: CallerQuery = {},
+): Promise<ReadAnswer<K>> {
   const { target, request } = call;
   const position = asOfFor(request)?.position ?? null;
   advise(call, read);
@@ -53,7 +53,7 @@ export async function readMany<K extends Kind>(
 }
 
 /** As {@link readMany}, at another position than the request looks back to. */
-export async function readManyAt<K extends Kind>(call: Call, reading: Reading<K>): Promise<Answer<K>> {
+export async function readManyAt<K extends Kind>(call: Call, reading: Reading<K>): Promise<ReadAnswer<K>> {
   const { target } = call;
   const { read, position } = reading;
   advise(call, read);
@@ -62,10 +62,10 @@ export async function readManyAt<K extends Kind>(call: Call, reading: Reading<K>
 }
 
 /** A read, its position (null: today), and what the caller has written, of which a refusal may tell. */
-type Reading<K extends Kind> = { read: SomeRead<K>; position: number | null; written: Written };
+type Reading<K extends Kind> = { read: SomeRead<K>; position: number | null; written: CallerQuery };
 
-/** Reads what no index serves: here if that is short, else in the lane. */
-async function readUnserved<K extends Kind>(call: Call, reading: Reading<K>): Promise<Answer<K>> {
+/** Reads what no index serves: here if that is short, else in the long-read thread. */
+async function readUnserved<K extends Kind>(call: Call, reading: Reading<K>): Promise<ReadAnswer<K>> {
   const { app, target } = call;
   const { read, position } = reading;
   const isLong = mayBeLong(read, {
@@ -81,23 +81,23 @@ async function readUnserved<K extends Kind>(call: Call, reading: Reading<K>): Pr
 async function readOnce<K extends Kind>(
   call: Call,
   { isLong, ...reading }: Reading<K> & { isLong: boolean },
-): Promise<Answer<K>> {
+): Promise<ReadAnswer<K>> {
   const { app, target } = call;
   const { read, position } = reading;
-  const { kept } = app.longReads.lane;
+  const { kept } = app.longReads.queue;
   const search = needsSearchFile(whereOf(read)) ? app.search.attachable() : null;
   const long: LongRead<K> = { file: app.readFile, tables: target.tables, search, position, read };
   const key = keyOf(long);
   const lastWrite = lastWriteOf(call, read);
-  const known = () => kept.get<Answer<K>>(key, app.readState(), lastWrite);
+  const known = () => kept.get<ReadAnswer<K>>(key, app.readState(), lastWrite);
   const indexed = search === null ? Number.POSITIVE_INFINITY : app.search.reached();
   // The answer may lack a write that came after the read began, or one that the index had not reached.
-  const keep = (state: TableState, answer: Answer<K>) => {
+  const keep = (state: TableState, answer: ReadAnswer<K>) => {
     if (lastWrite() <= Math.min(indexed, state.position)) kept.set(key, state, answer);
   };
   const before = app.readState();
   const answer = known() ?? (isLong ? undefined : await readBriefly(call, read, position));
-  if (answer === undefined) return readInLane(call, long, { keep, known, written: reading.written });
+  if (answer === undefined) return readInThread(call, long, { keep, known, written: reading.written });
   if (app.readState().erasures === before.erasures) keep(before, answer);
   return answer;
 }
@@ -119,7 +119,7 @@ async function readBriefly<K extends Kind>(
   { app: { past }, target }: Call,
   read: SomeRead<K>,
   position: number | null,
-): Promise<Answer<K> | undefined> {
+): Promise<ReadAnswer<K> | undefined> {
   const { tables, interruptible } = target;
   if (position !== null) {
     return perform<K>(read, {
@@ -129,7 +129,7 @@ async function readBriefly<K extends Kind>(
     });
   }
   const documents = interruptible();
-  const reader: Reader = {
+  const reader: DocumentReader = {
     list: (request) => briefly(() => notTooMuch(documents.list(request), read.kind)),
     found: (request) => briefly(() => notTooMuch(documents.found(request), read.kind)),
     count: (where) => briefly(() => documents.count(where)),
@@ -165,25 +165,24 @@ function briefly<T>(run: () => T): T {
   }
 }
 
-type InLane<K extends Kind> = {
-  keep: (state: TableState, answer: Answer<K>) => void;
-  known: () => Answer<K> | undefined;
-  written: Written;
+type ThreadRead<K extends Kind> = {
+  keep: (state: TableState, answer: ReadAnswer<K>) => void;
+  known: () => ReadAnswer<K> | undefined;
+  written: CallerQuery;
 };
 
-async function readInLane<K extends Kind>(
+async function readInThread<K extends Kind>(
   call: Call,
   long: LongRead<K>,
-  { keep, known, written }: InLane<K>,
-): Promise<Answer<K>> {
+  { keep, known, written }: ThreadRead<K>,
+): Promise<ReadAnswer<K>> {
   const { app } = call;
-  const { lane, seconds, note } = app.longReads;
+  const { queue, seconds, note } = app.longReads;
   const read: Read = long.read;
   const { signal, forget } = goneOf(call);
   try {
-    const queue = `${app.site ?? ''} ${callerOf(call.request)}`;
-    const { answer, state, worked } = await lane.read(long, {
-      line: queue,
+    const { answer, state, worked } = await queue.read(long, {
+      caller: `${app.site ?? ''} ${callerOf(call.request)}`,
       signal,
       milliseconds: seconds * 1000,
       known,
@@ -219,11 +218,11 @@ function tellMissing({ app, request, target }: Call, slow: Slow, milliseconds: n
   for (const one of missing) app.missingIndexes.note({ ...one, milliseconds }).catch(() => {});
 }
 
-function totalIn(answer: Answer<Kind>): number {
+function totalIn(answer: ReadAnswer<Kind>): number {
   return typeof answer === 'number' ? answer : answer.total;
 }
 
-function refusalOf(error: unknown, call: Call, { read, written }: { read: Read; written: Written }): unknown {
+function refusalOf(error: unknown, call: Call, { read, written }: { read: Read; written: CallerQuery }): unknown {
   const { app, target } = call;
   const { note, seconds } = app.longReads;
   if (error instanceof GoneError) {

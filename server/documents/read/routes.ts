@@ -5,7 +5,7 @@ import { authorizeList, reachOf } from '../../access/list-scope.ts';
 import { selectableOf } from '../../access/selectable.ts';
 import type { App, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import type { ApiOperation } from '../../openapi/operation.ts';
 import { createCursors } from '../../queries/cursors.ts';
 import { readDocumentView, readListQuery } from '../../queries/query.ts';
 import { readAsOf, tellPosition } from '../past/as-of.ts';
@@ -19,7 +19,7 @@ type Readable = {
   app: App;
   target: Target<Collection>;
   present: Serializer;
-  describe: { list: () => Operation; read: () => Operation };
+  describe: { list: () => ApiOperation; read: () => ApiOperation };
 };
 
 /** The routes that list the documents of a collection and read one of them. */

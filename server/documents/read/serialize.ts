@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import type { Field } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { mediaRoot } from '../../../config/uploads.ts';
-import type { Sources } from '../../../projections/query/joins.ts';
+import type { JoinSources } from '../../../projections/query/joins.ts';
 import type { Members, Page } from '../../../projections/query/lists.ts';
 import { someOf } from '../../access/document-access.ts';
 import { filterableFields, queryableBy, readableFields, selectableFields } from '../../access/field-access.ts';
@@ -153,7 +153,7 @@ async function withJoins(call: Call, stored: readonly JsonObject[], joins: reado
  * The ids of the documents that refer to documents by a field, today or with `asOf`; only those that the caller may
  * read count for the limit.
  */
-async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly string[]): Promise<Sources> {
+async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly string[]): Promise<JoinSources> {
   const target = app.collections.get(join.collection);
   const call = target && { app, request, target };
   const scope = call && (await scopeOfRelated(call));
@@ -204,12 +204,12 @@ async function readableIn(
  * The envelope of a list (contract, section 2.5) around documents that are text already. A list with `after` has the
  * next cursor and no page numbers.
  */
-export function listText(docs: readonly string[], page: FoundCount, query: Listed): string {
+export function listText(docs: readonly string[], page: FoundCount, query: ListPosition): string {
   return listTexts(docs, page, query).join('');
 }
 
 /** As {@link listText}, in pieces to send one after the other: to join them would copy everything once more. */
-export function listTexts(docs: readonly string[], page: FoundCount, query: Listed): string[] {
+export function listTexts(docs: readonly string[], page: FoundCount, query: ListPosition): string[] {
   const texts = [start];
   for (const [index, doc] of docs.entries()) {
     if (index > 0) texts.push(',');
@@ -221,7 +221,7 @@ export function listTexts(docs: readonly string[], page: FoundCount, query: List
 
 const start = '{"docs":[';
 
-function endOf({ total, hasNext }: FoundCount, query: Listed): string {
+function endOf({ total, hasNext }: FoundCount, query: ListPosition): string {
   const { limit, page, after, count, next } = query;
   const totalPages = Math.ceil(total / limit);
   const isCounted = count === 'exact';
@@ -265,4 +265,4 @@ export function pageText(
 type FoundCount = Pick<Page, 'total' | 'hasNext'>;
 
 /** A query of a list, and the cursor of the next documents; null at the end. */
-type Listed = Pick<ListQuery, 'limit' | 'page' | 'after' | 'count'> & { next: string | null };
+type ListPosition = Pick<ListQuery, 'limit' | 'page' | 'after' | 'count'> & { next: string | null };

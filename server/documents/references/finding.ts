@@ -8,7 +8,7 @@ import type { Call, RouteCall } from '../../app.ts';
 import { asOfFor } from '../../http/requests.ts';
 import type { AnswerOf } from '../../openapi/answers.ts';
 import { newestFirst } from '../../reads/ranking.ts';
-import { allPassing, countOf, list, type Row } from '../read/listing.ts';
+import { allPassing, countOf, list, type RowFilter } from '../read/listing.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
 import { currentOf, currentThen } from '../write/current.ts';
 import { relationsIn } from '../write/relations.ts';
@@ -18,7 +18,7 @@ import { type Pointer, pointersOf, pointsAt } from './pointers.ts';
 type Reference = AnswerOf<'References'>['docs'][number];
 
 /** The document that is referred to. */
-type Referred = { slug: string; id: string };
+type ReferredDocument = { slug: string; id: string };
 
 /** A source of references: how many it has, and how some of them are read. */
 type Source = { total: number; some: (start: number, count: number) => Promise<Reference[]> };
@@ -29,7 +29,7 @@ type Source = { total: number; some: (start: number, count: number) => Promise<R
  */
 export async function referencesTo(
   { app, request }: RouteCall,
-  to: Referred,
+  to: ReferredDocument,
   { limit, page }: { limit: number; page: number },
 ): Promise<{ references: Reference[]; total: number }> {
   const references: Reference[] = [];
@@ -44,7 +44,7 @@ export async function referencesTo(
   return { references, total };
 }
 
-async function* sourcesOf({ app, request }: RouteCall, to: Referred): AsyncGenerator<Source> {
+async function* sourcesOf({ app, request }: RouteCall, to: ReferredDocument): AsyncGenerator<Source> {
   for (const target of app.collections.values()) {
     if (!pointsAt(target, to.slug)) continue;
     const call: Call<Collection> = { app, request, target };
@@ -87,14 +87,14 @@ async function sourceOf(call: Call<Collection>, { where, field }: ReferencePath)
 async function checkedSourceOf(
   call: Call<Collection>,
   { where, field }: ReferencePath,
-  checks: readonly Row[],
+  checks: readonly RowFilter[],
 ): Promise<Source> {
-  const row: Row = (document) => passes(document, checks);
+  const row: RowFilter = (document) => passes(document, checks);
   const shown = await allPassing(call, { where, sort: newestFirst }, { row });
   return { total: shown.length, some: (start, count) => referencesIn(call, shown.slice(start, start + count), field) };
 }
 
-async function passes(document: JsonObject, checks: readonly Row[]): Promise<boolean> {
+async function passes(document: JsonObject, checks: readonly RowFilter[]): Promise<boolean> {
   for (const check of checks) if (!(await check(document))) return false;
   return true;
 }
@@ -112,13 +112,13 @@ async function referencesIn(call: Call<Collection>, texts: readonly string[], fi
 async function shows(
   call: Call,
   document: JsonObject,
-  { pointer, to }: { pointer: Pick<Pointer, 'path'>; to: Referred },
+  { pointer, to }: { pointer: Pick<Pointer, 'path'>; to: ReferredDocument },
 ): Promise<boolean> {
   const readable = await readableFields(call, document, String(document.id));
   return pathsTo(call, readable, to).has(pointer.path);
 }
 
-async function referencesOfGlobal(call: Call<Global>, to: Referred): Promise<Reference[]> {
+async function referencesOfGlobal(call: Call<Global>, to: ReferredDocument): Promise<Reference[]> {
   const { target } = call;
   const document = await readableGlobal(call);
   if (!document) return [];
@@ -140,7 +140,7 @@ async function readableGlobal(call: Call<Global>): Promise<JsonObject | null> {
 }
 
 /** The paths, without list indexes, by which a document refers to another. */
-function pathsTo(call: Call, document: JsonObject, { slug, id }: Referred): Set<string> {
+function pathsTo(call: Call, document: JsonObject, { slug, id }: ReferredDocument): Set<string> {
   const paths = new Set<string>();
   for (const relation of relationsIn(queryableBy(call), document)) {
     if (relation.slug === slug && relation.id === id) paths.add(relation.path.replaceAll(/\.\d+(?=\.|$)/g, ''));

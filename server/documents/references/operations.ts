@@ -1,11 +1,11 @@
 import type { Collection } from '../../../config/model.ts';
-import { type Operation, queryRefusals } from '../../openapi/operation.ts';
+import { type ApiOperation, queryRefusals } from '../../openapi/operation.ts';
 import { asOfThen, json, refusalOfAbsent } from '../../openapi/responses.ts';
 import { idParameter } from '../operations.ts';
 import { referenceParameters } from './parameters.ts';
 
 /** `GET /api/collections/<slug>/{id}/references` */
-export function referencesOperation(target: Collection): Operation {
+export function referencesOperation(target: Collection): ApiOperation {
   const { slug } = target;
   return {
     id: `listReferences_${slug}`,

@@ -1,7 +1,7 @@
 import { isList } from '../../../config/field-types.ts';
 import type { Field } from '../../../config/model.ts';
 import { isNesting, partsOf } from '../../../config/nesting.ts';
-import type { Step, Where } from '../../../projections/query/where.ts';
+import type { PathStep, Where } from '../../../projections/query/where.ts';
 import { filterableFields, queryableBy, rightsToFields } from '../../access/field-access.ts';
 import type { Call, Target } from '../../app.ts';
 import { leafOf } from '../../queries/paths.ts';
@@ -45,7 +45,7 @@ function hasPointer(fields: readonly Field[], slug: string): boolean {
   });
 }
 
-type Start = Omit<Way, 'where'> & { steps: readonly Step[] };
+type Start = Omit<Way, 'where'> & { steps: readonly PathStep[] };
 
 const top: Start = { path: '', key: '', steps: [] };
 
@@ -65,7 +65,7 @@ function waysIn(fields: readonly Field[], search: Search, start: Start = top): W
     }
     if (!isNesting(field)) return [];
     return partsOf(field).flatMap(({ slug, fields: inside }) => {
-      const step: Step = isList(field)
+      const step: PathStep = isList(field)
         ? { kind: 'items', name, blockTypes: slug === null ? null : [slug] }
         : { kind: 'member', name };
       // No name has a colon.

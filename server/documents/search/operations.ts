@@ -1,10 +1,10 @@
 import type { Model } from '../../../config/model.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import type { ApiOperation } from '../../openapi/operation.ts';
 import { json, refusalOfSearch, refusals } from '../../openapi/responses.ts';
 import { searchParameters } from './parameters.ts';
 
 /** `GET /api/search` */
-export function searchOperation(model: Model): Operation {
+export function searchOperation(model: Model): ApiOperation {
   const collections = [...model.collections.values()];
   return {
     id: 'search',

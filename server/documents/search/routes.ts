@@ -9,13 +9,13 @@ import { strategy } from '../../callers/authentication.ts';
 import { actorOf } from '../../http/requests.ts';
 import type { AnswerOf } from '../../openapi/answers.ts';
 import { readQuery } from '../../queries/parameters.ts';
-import type { Ranked } from '../../reads/ranking.ts';
+import type { RankedDocument } from '../../reads/ranking.ts';
 import { type Best, perform, type Read } from '../../reads/reads.ts';
 import { readMany } from '../read/reading.ts';
 import { excerptOf } from './excerpts.ts';
 import { searchOperation } from './operations.ts';
 import { searchParameters, unknownCollections } from './parameters.ts';
-import { type List, passing, searchedBy, withSearch } from './searching.ts';
+import { type ListReader, passing, searchedBy, withSearch } from './searching.ts';
 import { showableIn, titleOf } from './titles.ts';
 
 /** A document as the answer names it. */
@@ -24,9 +24,9 @@ type Hit = AnswerOf<'Found'>['hits'][number];
 /** The results in one collection. */
 type SearchResult = Best & { call: Call; fields: readonly TextField[] };
 
-type Hitting = Pick<SearchResult, 'call' | 'fields'> & Pick<Ranked, 'document' | 'score'>;
+type Hitting = Pick<SearchResult, 'call' | 'fields'> & Pick<RankedDocument, 'document' | 'score'>;
 
-type Wanted = { terms: readonly SearchTerm[]; limit: number };
+type SearchQuery = { terms: readonly SearchTerm[]; limit: number };
 
 /** The route of the search in all collections. */
 export function search(server: Server, app: App): void {
@@ -51,7 +51,7 @@ export function search(server: Server, app: App): void {
   });
 }
 
-type Scoped = { call: Call; scope: ListScope };
+type ScopedCall = { call: Call; scope: ListScope };
 
 /**
  * The collections to search: the named ones, else all that the caller may read.
@@ -59,7 +59,7 @@ type Scoped = { call: Call; scope: ListScope };
  * @throws DomainError as a list of a named collection does; `unauthorized` if a caller without a credential may read
  * none; `invalid` for slugs of no collection, which names only collections that the caller may read.
  */
-async function scopesOf(app: App, request: Request, slugs: readonly string[] | null): Promise<Scoped[]> {
+async function scopesOf(app: App, request: Request, slugs: readonly string[] | null): Promise<ScopedCall[]> {
   const unknown = slugs?.filter((slug) => !app.collections.has(slug)) ?? [];
   if (unknown.length > 0) {
     const readable = await scopesOf(app, request, null);
@@ -68,7 +68,7 @@ async function scopesOf(app: App, request: Request, slugs: readonly string[] | n
       readable.map(({ call }) => call.target.slug),
     );
   }
-  const scoped: Scoped[] = [];
+  const scoped: ScopedCall[] = [];
   for (const target of targetsOf(app, slugs)) {
     const call = { app, request, target };
     const scope = slugs ? await authorizeList(call) : await scopeOfRelated(call);
@@ -82,13 +82,13 @@ function targetsOf({ collections }: App, slugs: readonly string[] | null): Targe
   return [...collections.values()].filter(({ slug }) => slugs === null || slugs.includes(slug));
 }
 
-async function findIn(call: Call, { where, row }: ListScope, { terms, limit }: Wanted): Promise<SearchResult> {
+async function findIn(call: Call, { where, row }: ListScope, { terms, limit }: SearchQuery): Promise<SearchResult> {
   const fields = await searchedBy(call);
   const searched = await withSearch(call, where, { terms, fields });
   const read: Read<'best'> = { kind: 'best', request: { where: searched, limit, words: { terms, fields } } };
   const written = { hasWords: true };
   if (!row) return { call, fields, ...(await readMany(call, read, written)) };
-  const every: List = (request) => readMany(call, { kind: 'list', request }, written);
+  const every: ListReader = (request) => readMany(call, { kind: 'list', request }, written);
   // The rule is asked about each document that a list gives.
   const { count, groups } = call.target.documents;
   return { call, fields, ...(await perform(read, { count, groups, list: passing(every, { row, call }) })) };

@@ -47,10 +47,10 @@ export async function passed(texts: readonly string[], { row, call }: RowCall): 
 }
 
 /** Reads pages of documents. */
-export type List = (request: ListRequest) => Promise<Page>;
+export type ListReader = (request: ListRequest) => Promise<Page>;
 
 /** Makes a list of the documents that pass a rule, which is asked about each. */
-export function passing(list: List, asked: RowCall): List {
+export function passing(list: ListReader, asked: RowCall): ListReader {
   return async (request) => {
     const texts = await passed((await list({ ...request, limit: -1, page: 1 })).texts, asked);
     const { limit, page } = request;

@@ -13,7 +13,7 @@ import { paceOf } from '../read/reading.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
 
 /** A deleted document as the trash shows it. `version` is its last version; what the caller may not know is null. */
-type Trashed = AnswerOf<'Trash'>['docs'][number];
+type TrashEntry = AnswerOf<'Trash'>['docs'][number];
 
 /** The trash of a collection, and the operations whose rule must be asked about each deleted document. */
 export type Bin = { call: Call<Collection>; asked: readonly ('read' | 'delete')[] };
@@ -49,7 +49,7 @@ export async function trashIn(
   call: RouteCall,
   bins: readonly Bin[],
   { limit, page }: { limit: number; page: number },
-): Promise<{ trashed: Trashed[]; total: number }> {
+): Promise<{ trashed: TrashEntry[]; total: number }> {
   const { app, request } = call;
   const pace = paceOf(call);
   const found: { bin: Bin; gone: Deletion }[] = [];
@@ -64,7 +64,7 @@ export async function trashIn(
   }
   found.sort((one, other) => other.gone.until - one.gone.until);
   const rights = await auditRightsOf(app, request);
-  const trashed: Trashed[] = [];
+  const trashed: TrashEntry[] = [];
   for (const { bin, gone } of found.slice((page - 1) * limit, page * limit)) {
     const one = await describe(bin.call, gone, rights);
     if (one) trashed.push(one);
@@ -105,7 +105,7 @@ async function isShown({ call, asked }: Bin, gone: Deletion): Promise<boolean> {
   return true;
 }
 
-async function describe(call: Call<Collection>, gone: Deletion, rights: AuditRights): Promise<Trashed | null> {
+async function describe(call: Call<Collection>, gone: Deletion, rights: AuditRights): Promise<TrashEntry | null> {
   const { app, target } = call;
   const last = lastOf(call, gone);
   const [event] = app.events.range(gone.until - 1, gone.until);

@@ -1,5 +1,5 @@
 import type { Collection, Model } from '../../../config/model.ts';
-import { type Operation, queryRefusals } from '../../openapi/operation.ts';
+import { type ApiOperation, queryRefusals } from '../../openapi/operation.ts';
 import { asOfThen, json } from '../../openapi/responses.ts';
 import { trashParameters } from './parameters.ts';
 
@@ -10,7 +10,7 @@ const which =
   'lists the documents that were deleted at that moment; the rules get each document also as it is now.';
 
 /** `GET /api/collections/<slug>/trash` */
-export function trashOperation(target: Collection): Operation {
+export function trashOperation(target: Collection): ApiOperation {
   const { slug } = target;
   return {
     id: `listTrash_${slug}`,
@@ -25,7 +25,7 @@ export function trashOperation(target: Collection): Operation {
 }
 
 /** `GET /api/trash` */
-export function allTrashOperation({ collections }: Model): Operation {
+export function allTrashOperation({ collections }: Model): ApiOperation {
   return {
     id: 'listAllTrash',
     tag: 'system',

@@ -1,8 +1,8 @@
 import Joi from 'joi';
-import { ifMatch, type Operation } from '../../openapi/operation.ts';
+import { type ApiOperation, ifMatch } from '../../openapi/operation.ts';
 import {
-  type Answer,
-  type Answers,
+  type DescribedAnswer,
+  type DescribedAnswers,
   header,
   json,
   refusals,
@@ -22,11 +22,11 @@ const ofDocument = Joi.object({
     .required()
     .description('The id of the document; `new-` and a UUID for a document that does not exist yet.'),
 });
-const stale: Answers = { 412: json('The draft is not the one that `If-Match` names.', 'Error') };
+const stale: DescribedAnswers = { 412: json('The draft is not the one that `If-Match` names.', 'Error') };
 const mebibytes = usualQuotas.user.bytes / 1024 / 1024;
 
 /** `GET /api/drafts` */
-export function listDraftsOperation(): Operation {
+export function listDraftsOperation(): ApiOperation {
   return {
     id: 'listDrafts',
     tag,
@@ -40,7 +40,7 @@ export function listDraftsOperation(): Operation {
 }
 
 /** `GET /api/drafts/{slug}/{id}` and `GET /api/drafts/globals/{slug}` */
-export function readDraftOperation(isGlobal: boolean): Operation {
+export function readDraftOperation(isGlobal: boolean): ApiOperation {
   return {
     ...about('readDraft', isGlobal),
     summary: `Read the unsaved changes of a ${nameOf(isGlobal)}`,
@@ -55,7 +55,7 @@ export function readDraftOperation(isGlobal: boolean): Operation {
 }
 
 /** `PUT /api/drafts/{slug}/{id}` and `PUT /api/drafts/globals/{slug}` */
-export function keepDraftOperation(isGlobal: boolean): Operation {
+export function keepDraftOperation(isGlobal: boolean): ApiOperation {
   return {
     ...about('keepDraft', isGlobal),
     summary: `Store unsaved changes of a ${nameOf(isGlobal)}`,
@@ -83,7 +83,7 @@ export function keepDraftOperation(isGlobal: boolean): Operation {
 }
 
 /** `DELETE /api/drafts/{slug}/{id}` and `DELETE /api/drafts/globals/{slug}` */
-export function dropDraftOperation(isGlobal: boolean): Operation {
+export function dropDraftOperation(isGlobal: boolean): ApiOperation {
   return {
     ...about('dropDraft', isGlobal),
     summary: `Delete the unsaved changes of a ${nameOf(isGlobal)}`,
@@ -108,7 +108,7 @@ function nameOf(isGlobal: boolean): string {
   return isGlobal ? 'global' : 'document';
 }
 
-function withTag(answer: Answer): Answer {
+function withTag(answer: DescribedAnswer): DescribedAnswer {
   return {
     ...answer,
     headers: { ETag: header('Changes each time that the draft is stored.', { type: 'string' }) },

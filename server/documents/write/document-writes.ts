@@ -86,10 +86,13 @@ async function find(write: Write, id: string): Promise<Current> {
 }
 
 /** A document after a write; `hookContext` is null if nothing has changed. */
-type Changed = { hookContext: HookContext | null; document: JsonObject; version: number };
+type WriteResult = { hookContext: HookContext | null; document: JsonObject; version: number };
 
 /** Answers with the document as its hooks leave it, as far as the caller may read it now. */
-export async function answerChange(write: Write, { hookContext, document, version }: Changed): Promise<ResponseObject> {
+export async function answerChange(
+  write: Write,
+  { hookContext, document, version }: WriteResult,
+): Promise<ResponseObject> {
   const { present, h } = write;
   const shown = hookContext ? await runAfterHooks(hookContext, 'afterChange', document) : document;
   const isReadable = await mayRead(write, document);

@@ -3,14 +3,14 @@ import type { Collection } from '../../../config/model.ts';
 import { strategy } from '../../callers/authentication.ts';
 import type { Intake } from '../../files/uploads/intake.ts';
 import { noPayload } from '../../http/body.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import type { ApiOperation } from '../../openapi/operation.ts';
 import { create, remove, update } from './document-writes.ts';
 import { perform, receive, type Writable, writeOf } from './write-steps.ts';
 
 /** The features that the routes are given: how bodies come in, and descriptions. */
 type Features = {
   intake: Pick<Intake, 'options'>;
-  describe: { create: () => Operation; update: () => Operation; delete: () => Operation };
+  describe: { create: () => ApiOperation; update: () => ApiOperation; delete: () => ApiOperation };
 };
 
 /** The routes that create, change and delete documents. */

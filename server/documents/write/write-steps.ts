@@ -4,7 +4,7 @@ import type { Current } from '../../../events/facts/documents.ts';
 import type { Change } from '../../../events/facts/log.ts';
 import { requireCredential } from '../../access/access.ts';
 import type { App, Call, Target } from '../../app.ts';
-import type { Received, Upload } from '../../files/uploads/receive.ts';
+import type { ReceivedContent, Upload } from '../../files/uploads/receive.ts';
 import type { Serializer } from '../read/serialize.ts';
 
 /** A request about documents of a target, and how they are shown. */
@@ -17,7 +17,7 @@ export type Writable<M extends Collection | Global = Collection | Global> = {
   present: Serializer;
   /** Refuses a caller before the body is read. */
   beforeBody?: (call: Call, operation: Write['operation']) => Promise<void>;
-  read: (request: Request) => Promise<Received>;
+  read: (request: Request) => Promise<ReceivedContent>;
   steps: readonly ((write: Write) => WriteStep)[];
 };
 
@@ -77,7 +77,7 @@ export async function receive(writable: Writable, h: ResponseToolkit, operation:
 export function writeOf(
   { app, target, present, steps }: Writable,
   h: ResponseToolkit,
-  { operation, body, upload, data }: Received & Pick<Write, 'operation'>,
+  { operation, body, upload, data }: ReceivedContent & Pick<Write, 'operation'>,
 ): Write {
   const write: Write = { app, request: h.request, target, present, h, operation, body, upload, data, steps: [] };
   return { ...write, steps: steps.map((step) => step(write)) };

@@ -1,7 +1,7 @@
 import { DomainError } from '../../../config/errors.ts';
 import type { Tail } from '../../../events/service-events/blobs.ts';
 import { BlobHeldError, type BlobStore } from '../../../storage/blobs.ts';
-import type { Candidates, Collect, Collected } from '../../ports.ts';
+import type { Candidates, Collect, RemovalResult } from '../../ports.ts';
 import type { PinBoard } from './pins.ts';
 
 /**
@@ -43,11 +43,11 @@ export function createCollector({ store, remove, ready, pins, isNamed, ...option
   const { upToDate = async () => {} } = options;
   let last: Promise<unknown> = Promise.resolve();
 
-  async function collect({ store: meant, position, sha256 }: Candidates): Promise<Collected> {
+  async function collect({ store: meant, position, sha256 }: Candidates): Promise<RemovalResult> {
     if (meant !== store) throw new DomainError('conflict', `the service keeps its files in ${store}, not in ${meant}`);
     await ready();
     const removed: string[] = [];
-    const held: Collected['held'] = [];
+    const held: RemovalResult['held'] = [];
     for (const candidate of sha256) {
       const isRemoved = await pins
         .withhold(candidate, async () => {

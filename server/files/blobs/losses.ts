@@ -26,7 +26,7 @@ export const maxSuspects = 200;
  * The recorded counts: files that are lost, and that are there again. `erased`: files whose versions are erased, so not
  * recorded.
  */
-type Recorded = { lost: number; found: number; erased: number };
+type LossCounts = { lost: number; found: number; erased: number };
 
 /**
  * Records which files are lost: they are missing, and the log does not say so yet; and which are found: the log says
@@ -35,7 +35,10 @@ type Recorded = { lost: number; found: number; erased: number };
  *
  * @throws DomainError `conflict` if another store is meant, `invalid` if a version names no file.
  */
-export async function recordLosses({ app, request }: StoreCall, { store, files, reason }: Suspects): Promise<Recorded> {
+export async function recordLosses(
+  { app, request }: StoreCall,
+  { store, files, reason }: Suspects,
+): Promise<LossCounts> {
   const { events, blobs } = app;
   if (store !== app.store)
     throw new DomainError('conflict', `the service keeps its files in ${app.store}, not in ${store}`);

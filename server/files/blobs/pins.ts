@@ -3,11 +3,11 @@ import { BlobsUnavailableError } from '../../../storage/blobs.ts';
 import type { Pins } from '../../ports.ts';
 
 /** The pins that one thread holds. `release`: it has ended, and its commands are recorded or never will be. */
-export type Holder = Pick<Pins, 'pin' | 'unpin'> & { release: () => Promise<void> };
+export type PinHolder = Pick<Pins, 'pin' | 'unpin'> & { release: () => Promise<void> };
 
 /** The pins of all threads. */
 export type PinBoard = {
-  hold: () => Holder;
+  hold: () => PinHolder;
   /** Runs the removal of a file, whose pins wait for that; null, and it is not run, when it is pinned. */
   withhold: <T>(sha256: string, remove: () => Promise<T>) => Promise<T | null>;
 };
@@ -21,7 +21,7 @@ export function createPins(): PinBoard {
   const removals = new Map<string, Promise<void>>();
   const doubtful = new Set<string>();
 
-  function hold(): Holder {
+  function hold(): PinHolder {
     const held = new Map<string, number>();
     let isGone = false;
 

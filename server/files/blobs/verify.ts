@@ -12,10 +12,10 @@ import { codeOf, messageOf } from '../../../storage/errors.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
 
 /** A finding about a file. `what` goes on from "is", `namedBy` from that: empty when no event names it. */
-export type Problem = { sha256: string; what: string; namedBy: string };
+export type FileProblem = { sha256: string; what: string; namedBy: string };
 
 /** A file as a document has it, from that version on, and whether it is there. */
-export type Holding = FileAt & { state: 'sound' | 'missing' | 'altered' };
+export type HeldFile = FileAt & { state: 'sound' | 'missing' | 'altered' };
 
 /** The result of a check of a store. */
 export type StoreVerdict = {
@@ -25,7 +25,7 @@ export type StoreVerdict = {
   unnamed: string[];
   /** How many files the versions of the log need. */
   needed: number;
-  problems: Problem[];
+  problems: FileProblem[];
 };
 
 /** As many files are read at once: a bucket takes its time before the first byte of each. */
@@ -86,7 +86,7 @@ function uploadsOf(log: LogReader): (naming: NamedFile) => boolean {
 }
 
 /** Each file of the log as the documents hold it, after a check of the store. */
-export function* holdingsOf(db: Sqlite, { problems }: StoreVerdict): Generator<Holding> {
+export function* holdingsOf(db: Sqlite, { problems }: StoreVerdict): Generator<HeldFile> {
   const log = readLog(db);
   const isUpload = uploadsOf(log);
   const known = new Map(
@@ -142,7 +142,7 @@ async function check(blobs: BlobStore, sha256: string, onBytes: (count: number) 
 }
 
 /** The problems with the versions that name each file. */
-function toldOf(db: Sqlite, upTo: number, problems: ReadonlyMap<string, string>): Problem[] {
+function toldOf(db: Sqlite, upTo: number, problems: ReadonlyMap<string, string>): FileProblem[] {
   const versions = new Map<string, { told: string[]; more: number }>();
   for (const { sha256, stream, version } of problems.size > 0 ? readNamings(db, 0, upTo) : []) {
     if (!problems.has(sha256)) continue;

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
 import { lostNumbers } from '../../platform/whole-numbers.ts';
 import { isReadAsJson, readingOf, readJson } from '../../queries/field-texts.ts';
-import type { Texts } from './form.ts';
+import type { FormTexts } from './form.ts';
 
 /** The types for which an empty text is a value; for all others it is not one. */
 const textTypes: ReadonlySet<string> = new Set(['text', 'textarea']);
@@ -20,7 +20,7 @@ const isRepeatable = (field: Field) => field.type === 'multiSelect' || field.has
  * @throws DomainError `invalid` naming every field that is given twice and is not a list, is not JSON although the
  *   field takes any JSON, or holds whole numbers that JSON does not keep.
  */
-export function compileTexts(fields: readonly Field[]): (texts: Texts) => JsonObject {
+export function compileTexts(fields: readonly Field[]): (texts: FormTexts) => JsonObject {
   const byName = new Map(fields.map((field) => [field.name, field]));
 
   return (texts) => {

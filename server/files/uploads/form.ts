@@ -4,16 +4,16 @@ import { show } from '../../../config/suggest.ts';
 import { refuseEncoded } from '../../http/body.ts';
 import { type Pace, pacedBody } from '../../http/pace.ts';
 import { joinChunks, utf8Text } from '../../platform/chunks.ts';
-import { type Part, readParts, type Source } from './multipart.ts';
+import { type ByteSource, type FormPart, readParts } from './multipart.ts';
 
 /** The values of a form: each name with the texts that came under it, in their order. */
-export type Texts = ReadonlyMap<string, readonly string[]>;
+export type FormTexts = ReadonlyMap<string, readonly string[]>;
 
 /** The file of a form as it arrives. `filename` is what the client says. */
 export type FilePart = { filename: string; content: AsyncIterable<Buffer> };
 
 /** The contents of a form. `file` is the result of `take`; null for a form without a file. */
-type Form<T> = { texts: Texts; file: T | null };
+type Form<T> = { texts: FormTexts; file: T | null };
 
 /** The name of the part that a file is sent as (contract, section 4.2). */
 export const filePart = 'file';
@@ -98,13 +98,13 @@ export async function readForm<T>(
 }
 
 /** From a browser JSON is a `Blob` of that type, and so has a filename, as do all parts that are not bare texts. */
-function isText({ name, filename, type }: Part): boolean {
+function isText({ name, filename, type }: FormPart): boolean {
   if (name !== filePart && type === 'application/json') return true;
   return filename === null && type !== 'application/octet-stream';
 }
 
 type Bounds = {
-  around: (source: Source) => Source;
+  around: (source: ByteSource) => ByteSource;
   /** Counts the bytes of a text. */
   text: (bytes: number) => void;
   /** Counts the bytes of a file, whose size is checked elsewhere. */
@@ -133,7 +133,7 @@ function boundsOf(maxTextBytes: number): Bounds {
   };
 }
 
-function checkName({ name }: Part): void {
+function checkName({ name }: FormPart): void {
   if (name.length > maxNameLength) {
     const message = `the name of a field must be at most ${maxNameLength} characters, got ${show(name)}`;
     throw new DomainError('invalid', message, [{ field: `${name.slice(0, maxNameLength)}…`, message }]);
@@ -142,7 +142,7 @@ function checkName({ name }: Part): void {
   if (name === '__proto__') throw invalidField(name, 'is not a field');
 }
 
-async function readText({ name, content }: Part, count: (bytes: number) => void): Promise<string> {
+async function readText({ name, content }: FormPart, count: (bytes: number) => void): Promise<string> {
   const joined = joinChunks();
   for await (const chunk of content) {
     count(chunk.length);
@@ -155,7 +155,7 @@ async function readText({ name, content }: Part, count: (bytes: number) => void)
 
 /** The bytes of a file; null for an input that was left empty. */
 async function contentOf(
-  { filename, content }: Part,
+  { filename, content }: FormPart,
   count: (bytes: number) => void,
 ): Promise<AsyncIterable<Buffer> | null> {
   const first = await content.next();

@@ -7,13 +7,13 @@ import { jsonPayload, readBody } from '../../http/body.ts';
 import { fileTooLarge } from '../inspection/inspect.ts';
 import { boundaryOf, formType, longestForm, wrongType } from './form.ts';
 import { compileTexts } from './form-values.ts';
-import { type Received, receiveForm } from './receive.ts';
+import { type ReceivedContent, receiveForm } from './receive.ts';
 
 /** How a collection takes the bodies of writes: as JSON, and as forms too if its documents are files. */
 export type Intake = {
   /** The route options for it. */
   options: (operation: Operation) => Pick<RouteOptions, 'payload' | 'ext'>;
-  read: (request: Request) => Promise<Received>;
+  read: (request: Request) => Promise<ReceivedContent>;
 };
 
 /** Decides whether a request may go on before its body is read. @throws DomainError when it may not. */
@@ -31,7 +31,7 @@ const jsonType = 'application/json';
 export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit): Intake {
   const maxBytes = app.model.limits.body;
 
-  async function readJson(request: Request): Promise<Received> {
+  async function readJson(request: Request): Promise<ReceivedContent> {
     const body = await readBody(request, maxBytes);
     return { body, upload: null, data: body };
   }

@@ -8,10 +8,10 @@ import { joinChunks, utf8Text } from '../../platform/chunks.ts';
 type PartHead = { name: string; filename: string | null; type: string };
 
 /** A part as it arrives: `content` is the rest of it, and is to be read before the next part is asked for. */
-export type Part = PartHead & { content: AsyncGenerator<Buffer, void> };
+export type FormPart = PartHead & { content: AsyncGenerator<Buffer, void> };
 
 /** Gives the next bytes of a body, null after the last ones. */
-export type Source = () => Promise<Buffer | null>;
+export type ByteSource = () => Promise<Buffer | null>;
 
 /** Bytes of all headers of a part: more than a name of 255 characters takes in any encoding. */
 const maxHeadBytes = 16 * 1024;
@@ -26,7 +26,7 @@ const carriageReturn = 13;
  *
  * @throws DomainError `invalid` for a malformed or truncated body, and errors of the source.
  */
-export async function* readParts(source: Source, boundary: string): AsyncGenerator<Part, void> {
+export async function* readParts(source: ByteSource, boundary: string): AsyncGenerator<FormPart, void> {
   const reader = createReader(source);
   const delimiter = Buffer.from(`\r\n--${boundary}`);
   await skip(reader.upTo(delimiter));
@@ -42,7 +42,7 @@ export async function* readParts(source: Source, boundary: string): AsyncGenerat
 
 type Reader = ReturnType<typeof createReader>;
 
-function createReader(source: Source) {
+function createReader(source: ByteSource) {
   /**
    * Bytes received and not passed on yet. It begins with a line break, for the first delimiter may lack the one before
    * it.

@@ -12,7 +12,7 @@ import { isStoreFailure } from '../../http/store-refusals.ts';
 import { once } from '../../platform/once.ts';
 import { inspectFile } from '../inspection/inspect.ts';
 import { cleanFilename } from './filenames.ts';
-import { type FilePart, filePart, formType, readForm, type Texts } from './form.ts';
+import { type FilePart, type FormTexts, filePart, formType, readForm } from './form.ts';
 
 /** A file that was received and is not in the store yet. */
 export type Upload = {
@@ -30,13 +30,13 @@ export type Upload = {
 };
 
 /** The content of a write request; `data` is the body as rules may look at it: with the values of the file. */
-export type Received = { body: unknown; upload: Upload | null; data: unknown };
+export type ReceivedContent = { body: unknown; upload: Upload | null; data: unknown };
 
 type Receiving = {
   app: Pick<App, 'model' | 'blobs' | 'pins'>;
   request: Request;
   options: UploadOptions;
-  readTexts: (texts: Texts) => JsonObject;
+  readTexts: (texts: FormTexts) => JsonObject;
 };
 
 /**
@@ -45,7 +45,7 @@ type Receiving = {
  * @throws DomainError `invalid` or `too-large`; BlobsUnavailableError if there is no disk space for the file. Then
  *   nothing of it is left.
  */
-export async function receiveForm({ app, request, options, readTexts }: Receiving): Promise<Received> {
+export async function receiveForm({ app, request, options, readTexts }: Receiving): Promise<ReceivedContent> {
   const received: string[] = [];
   const kept: string[] = [];
   let held: string[] = [];

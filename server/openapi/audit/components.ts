@@ -19,7 +19,7 @@ import {
   whole,
 } from '../basics.ts';
 import { errorSchemas } from '../error-components.ts';
-import type { Schema } from '../fields.ts';
+import type { ApiSchema } from '../fields.ts';
 import { actor, eventByRules, eventSchemas } from './event-components.ts';
 import { historySchemas } from './history-components.ts';
 import { proofSchemas, signingKeySchemas } from './proof-components.ts';
@@ -112,7 +112,7 @@ const undoing = {
 /**
  * Every schema of the document of the audit routes by its name: but for one they are the same for every configuration.
  */
-export function auditSchemasOf({ audit }: Model): Record<string, Schema> {
+export function auditSchemasOf({ audit }: Model): Record<string, ApiSchema> {
   return audit ? auditSchemas : { ...auditSchemas, RecordedEvent: eventByRules };
 }
 

@@ -14,7 +14,7 @@ import { readUser } from '../../documents/read/populate.ts';
 import type { Parts } from '../../platform/parts.ts';
 import { openSearchReader } from '../../queries/search-index.ts';
 import type { TableState } from '../../reads/kept.ts';
-import { joinLane } from '../../reads/lane.ts';
+import { joinLongReads } from '../../reads/long-read-queue.ts';
 import type { ThreadMetrics } from '../metrics/counting.ts';
 import type { ThreadData } from '../thread-data.ts';
 import { openTargets, type Targets } from './targets.ts';
@@ -53,7 +53,7 @@ export function openReadTables(parts: Parts, { model, threadData, metrics, snaps
   parts.add(rows, ({ close }) => close());
   const targets = openTargets({ db, model, keep: rows.of });
   const past = parts.add(openPast(readFile, snapshotLimits, snapshotBudget), ({ close }) => close());
-  const { lane } = parts.add(joinLane(snapshotBudget), ({ leave }) => leave(readFile));
+  const { queue } = parts.add(joinLongReads(snapshotBudget), ({ leave }) => leave(readFile));
   const selectPosition = db.prepare('SELECT position FROM checkpoint').pluck();
   const selectState = db.prepare<[], TableState>(
     'SELECT position, (SELECT count FROM erasures) AS erasures FROM checkpoint',
@@ -66,7 +66,7 @@ export function openReadTables(parts: Parts, { model, threadData, metrics, snaps
     appliedPosition: () => (selectPosition.get() as number | undefined) ?? 0,
     readState: () => selectState.get() ?? { position: 0, erasures: 0 },
     readFile,
-    longReads: { lane, seconds: readSeconds, note: (end) => metrics?.noteRead(site, end) },
+    longReads: { queue, seconds: readSeconds, note: (end) => metrics?.noteRead(site, end) },
     accounts: openAccounts(db),
     userOf: (collection, id) => readUser(targets, collection, id),
     readCondition: (target, condition) => readCondition(targets, target, condition),

@@ -89,11 +89,11 @@ function refuse(response: ServerResponse, statusCode: number, message: string): 
   response.end(body);
 }
 
-type Routed = IncomingMessage & { originalUrl?: string };
+type RoutedRequest = IncomingMessage & { originalUrl?: string };
 
-type Passed = { request: Routed; response: ServerResponse; url: string };
+type GateRequest = { request: RoutedRequest; response: ServerResponse; url: string };
 
-function hand(listener: Listener, { request, response, url }: Passed): void {
+function hand(listener: Listener, { request, response, url }: GateRequest): void {
   const { url: given = '' } = request;
   // As Express does, for loggers that write when the request is over.
   request.originalUrl ??= given;

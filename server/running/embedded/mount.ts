@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refuseUnknown } from './gate.ts';
 import { readOptions, type ServiceOptions } from './options.ts';
-import { type Below, urlBelow } from './paths.ts';
+import { type MountPath, urlBelow } from './paths.ts';
 import { type EmbeddedReady, startEmbedded } from './service.ts';
 
 /** A service for a server of `node:http`, Express or similar. */
@@ -47,10 +47,10 @@ export function mount(options: ServiceOptions): Mount {
   return { handler, ready, close };
 }
 
-type Routed = IncomingMessage & { originalUrl?: string; baseUrl?: string };
+type RoutedRequest = IncomingMessage & { originalUrl?: string; baseUrl?: string };
 
 /** The path prefix before the service, and the url without it. Express and connect have already removed the prefix. */
-function whereabouts(request: Routed, below: Below): { before: string; url: string | null } {
+function whereabouts(request: RoutedRequest, below: MountPath): { before: string; url: string | null } {
   const { url = '/', originalUrl = url, baseUrl } = request;
   if (baseUrl) return { before: baseUrl, url };
   const isCut = baseUrl === undefined && originalUrl !== url && originalUrl.endsWith(url);

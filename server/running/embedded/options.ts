@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Config } from '../../../config/define.ts';
 import { show } from '../../../config/suggest.ts';
-import { keysOf, objectIn, type Place, readObjectSettings } from '../../settings/objects.ts';
+import { keysOf, type ObjectPlace, objectIn, readObjectSettings } from '../../settings/objects.ts';
 import { defaultSettings, embeddedSettings, type Settings, UsageError } from '../../settings/settings.ts';
 
 /**
@@ -78,7 +78,7 @@ export type BucketOptions = {
 export type LineSink = { write: (line: string) => unknown };
 
 /** Options that have been read. */
-export type Given = {
+export type EmbeddedSettings = {
   settings: Settings & { baseUrl: string };
   config: string | object;
   /** The path below which requests come, without a slash at the end: empty, or for example `/cms`. */
@@ -89,8 +89,8 @@ export type Given = {
 const needed = ['config', 'data', 'baseUrl'];
 
 /** @throws UsageError naming every option that is missing, unknown or wrong; it shows no secret. */
-export function readOptions(options: unknown): Given {
-  const place: Place = { at: 'options', problems: [] };
+export function readOptions(options: unknown): EmbeddedSettings {
+  const place: ObjectPlace = { at: 'options', problems: [] };
   const { problems } = place;
   const said = objectIn(options, [...keysOf(embeddedSettings), 'path', 'logger'], place) ?? {};
   // An optional value may be undefined.
@@ -109,7 +109,7 @@ export function readOptions(options: unknown): Given {
     problems.push(`options.path must be a path such as "/cms", got ${show(path)}`);
   if (!sink || problems.length > 0) throw new UsageError(problems.join('\n'));
   const isProduction = process.env.NODE_ENV === 'production';
-  const read = { ...defaultSettings, isProduction, ...texts } as Given['settings'];
+  const read = { ...defaultSettings, isProduction, ...texts } as EmbeddedSettings['settings'];
   return {
     settings: read,
     config: isObject ? config : String(read.config),

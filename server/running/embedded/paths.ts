@@ -10,13 +10,13 @@ export function ownRoutes(hasAdmin: boolean): readonly string[] {
 }
 
 /** The path below which requests come, without a slash at the end. `hasAdmin`: whether the admin application is on. */
-export type Below = { path: string; hasAdmin: boolean };
+export type MountPath = { path: string; hasAdmin: boolean };
 
 /**
  * The url of a request without the path prefix; null for a request of another handler. At the root, the service takes
  * only its known paths.
  */
-export function urlBelow({ path, hasAdmin }: Below, url: string): string | null {
+export function urlBelow({ path, hasAdmin }: MountPath, url: string): string | null {
   if (path === '') return own.test(url) || (hasAdmin && admin.test(url)) ? url : null;
   if (!url.startsWith(path)) return null;
   const rest = url.slice(path.length);

@@ -1,6 +1,6 @@
 import type { Lifecycle, Plugin, Request, RouteOptions } from '@hapi/hapi';
 import { UsageError } from '../../settings/settings.ts';
-import { type Given, readOptions, type ServiceOptions } from './options.ts';
+import { type EmbeddedSettings, readOptions, type ServiceOptions } from './options.ts';
 import { ownRoutes } from './paths.ts';
 import { type Embedded, type EmbeddedReady, startEmbedded } from './service.ts';
 
@@ -44,7 +44,7 @@ export const annals: Plugin<ServiceOptions> = {
 };
 
 /** Links in mails would lead nowhere. */
-function requirePath({ path, settings: { baseUrl } }: Given, prefix: string): void {
+function requirePath({ path, settings: { baseUrl } }: EmbeddedSettings, prefix: string): void {
   if (path === prefix) return;
   throw new UsageError(
     `options.baseUrl must end with the prefix of the routes, ${prefix === '' ? 'which is empty' : prefix}, got ${baseUrl}; ` +

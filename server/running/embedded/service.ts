@@ -4,16 +4,16 @@ import type { Logger } from 'pino';
 import { checkConfig } from '../../../config/check.ts';
 import type { Progress } from '../../../projections/start/rebuild.ts';
 import { createLog } from '../../platform/logging.ts';
-import { type Loaded, loadConfiguration } from '../../settings/configuration.ts';
+import { type LoadedConfiguration, loadConfiguration } from '../../settings/configuration.ts';
 import { urlOf } from '../addresses.ts';
 import type { OpenApp } from '../app/open-app.ts';
 import { type Directory, embeddedHolder } from '../directory.ts';
 import { type Engine, startEngine } from '../engine/engine.ts';
-import type { Configured } from '../engine/engine-client.ts';
+import type { EngineConfiguration } from '../engine/engine-client.ts';
 import { openServer } from '../http-server.ts';
 import { joinVault } from '../nodes/vault.ts';
 import { createGate } from './gate.ts';
-import type { Given, LineSink } from './options.ts';
+import type { EmbeddedSettings, LineSink } from './options.ts';
 
 /** A service that answers requests of another server, in the thread of that server. */
 export type Embedded = {
@@ -52,7 +52,7 @@ export type EmbeddedReady = {
 const stopMilliseconds = 10_000;
 
 /** Starts a service. Whatever happens to it, the process continues: a failed service answers 503. */
-export function startEmbedded(given: Given): Embedded {
+export function startEmbedded(given: EmbeddedSettings): Embedded {
   const { settings, logger } = given;
   const log = createLog(settings.logLevel, sinkOf(logger));
   const gate = createGate(log);
@@ -133,7 +133,7 @@ export function startEmbedded(given: Given): Embedded {
 }
 
 /** Tells of what the configuration says and the server around the service does not do. */
-function tellOfHost({ model, seed }: Pick<Loaded, 'model' | 'seed'>, path: string, log: Logger): void {
+function tellOfHost({ model, seed }: Pick<LoadedConfiguration, 'model' | 'seed'>, path: string, log: Logger): void {
   if (model.securityContact.length > 0 && path === '')
     log.warn(
       'securityContact shows nothing here: at its root, /.well-known/security.txt is that of the server around the service',
@@ -178,7 +178,7 @@ function closedError(): Error {
   return new Error('the service was closed');
 }
 
-async function load({ config }: Given): Promise<Configured & Pick<Loaded, 'seed'>> {
+async function load({ config }: EmbeddedSettings): Promise<EngineConfiguration & Pick<LoadedConfiguration, 'seed'>> {
   if (typeof config === 'string') return loadConfiguration(config);
   return { path: null, model: checkConfig(config), seed: null };
 }

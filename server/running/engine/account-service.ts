@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Model } from '../../../config/model.ts';
-import { type MailTurn, type Reactor, startReactor } from '../../accounts/mail/reactor.ts';
+import { type MailLease, type Reactor, startReactor } from '../../accounts/mail/reactor.ts';
 import { type CaughtMails, type Mailer, openMail } from '../../accounts/mail/transport.ts';
 import { accountPath, worksInAdmin } from '../../accounts/pages/links.ts';
 import { createPasswordService, type MainPasswordService } from '../../accounts/password-service.ts';
@@ -56,7 +56,7 @@ type Options = {
    * Opens the lease under which one node sends mail. @param onGained called when this node gets the lease; null if
    * there are no other nodes.
    */
-  openMailTurn: ((onGained: () => void) => MailTurn & { close: () => Promise<void> }) | null;
+  openMailLease: ((onGained: () => void) => MailLease & { close: () => Promise<void> }) | null;
 };
 
 /** How often a node looks for mails that requests on other nodes have caused. */
@@ -64,7 +64,7 @@ const sweepSecondsOfNode = 0.5;
 
 /** Opens the secrets of accounts; mail waits for `open` and `announce`. */
 export function createAccountService(options: Options): AccountService {
-  const { directory, model: first, settings, now, log, openMailTurn } = options;
+  const { directory, model: first, settings, now, log, openMailLease } = options;
   let model = first;
   const passwords = createPasswordService({
     vault: directory.vaultPort,
@@ -78,7 +78,7 @@ export function createAccountService(options: Options): AccountService {
   let app: OpenApp | null = null;
   let mailer: Mailer | null = null;
   let reactor: Reactor | null = null;
-  let turn: ReturnType<NonNullable<typeof openMailTurn>> | null = null;
+  let lease: ReturnType<NonNullable<typeof openMailLease>> | null = null;
 
   async function open(opened: OpenApp, logId: string): Promise<void> {
     app = opened;
@@ -98,17 +98,17 @@ export function createAccountService(options: Options): AccountService {
     const { site, accounts, userOf, appendAnyway: append } = app;
     const { token } = passwords;
     if (mailer) {
-      turn = openMailTurn?.(() => reactor?.wake()) ?? null;
-      const sweepSeconds = turn ? { sweepSeconds: sweepSecondsOfNode } : {};
+      lease = openMailLease?.(() => reactor?.wake()) ?? null;
+      const sweepSeconds = lease ? { sweepSeconds: sweepSecondsOfNode } : {};
       const given = { model, baseUrl, site, accounts, userOf, token, append, mailer, log, now };
-      reactor = startReactor({ ...given, turn, ...sweepSeconds });
+      reactor = startReactor({ ...given, lease, ...sweepSeconds });
     }
     return { setupUrl: setupUrlOf(app, baseUrl, token), mailUrl: mailer?.caught?.url ?? null };
   }
 
   async function closeMail(): Promise<void> {
     await reactor?.close();
-    await turn?.close();
+    await lease?.close();
     await mailer?.close();
     await app?.close();
   }

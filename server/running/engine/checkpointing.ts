@@ -20,7 +20,7 @@ export type Checkpointing = {
    *
    * @throws StartError when the log is not the one that was anchored.
    */
-  start: (opened: Opened) => Promise<{ notary: Notary; signedAtStart: number }>;
+  start: (opened: CheckpointingParts) => Promise<{ notary: Notary; signedAtStart: number }>;
   /** The result of the background check; null before the start. */
   verification: () => Verification | null;
   /** Signs the last events, also if the start was cut short. */
@@ -28,7 +28,7 @@ export type Checkpointing = {
 };
 
 /** `upToDate`, `tell` and `onKey` as the notary has them. `found`: events in the log before this start. */
-type Opened = Required<Pick<NotaryOptions, 'upToDate' | 'tell' | 'onKey'>> & {
+type CheckpointingParts = Required<Pick<NotaryOptions, 'upToDate' | 'tell' | 'onKey'>> & {
   logId: string;
   /** Events in the log. */
   size: number;
@@ -84,7 +84,7 @@ export function createCheckpointing(options: Options): Checkpointing {
     found,
     store,
     ...ways
-  }: Opened): Promise<{ notary: Notary; signedAtStart: number }> {
+  }: CheckpointingParts): Promise<{ notary: Notary; signedAtStart: number }> {
     requireSecrecy(settings);
     const sealKey = directory.vault.seals().key;
     const onSigned = () => anchoring?.wake();

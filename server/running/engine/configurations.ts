@@ -1,11 +1,11 @@
 import { withCategories } from '../../../events/service-events/categories.ts';
 import { requireFit } from '../../files/blobs/guard.ts';
-import type { Loaded } from '../../settings/configuration.ts';
+import type { LoadedConfiguration } from '../../settings/configuration.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
 import type { Writer } from '../../writer/writer.ts';
 import type { ThreadData } from '../thread-data.ts';
 import type { AccountService } from './account-service.ts';
-import type { Configured, EngineClient } from './engine-client.ts';
+import type { EngineClient, EngineConfiguration } from './engine-client.ts';
 
 /** Another configuration that an engine is ready for. Either `begin` is called, and `adopt` after it, or `drop`. */
 export type PreparedEngine = {
@@ -31,15 +31,15 @@ export type Configurations = {
    *
    * @throws UsageError or BlobsRefusedError for a configuration that does not go with the settings.
    */
-  prepare: (next: Loaded) => Promise<PreparedEngine>;
+  prepare: (next: LoadedConfiguration) => Promise<PreparedEngine>;
   close: () => void;
 };
 
 type Options = {
-  loaded: Configured;
+  loaded: EngineConfiguration;
   threadData: Pick<ThreadData, 'blobs' | 'categories'>;
   /** Opens the client of one configuration; `generation` is the number of the configuration since the start. */
-  openClient: (loaded: Configured, generation: number) => EngineClient;
+  openClient: (loaded: EngineConfiguration, generation: number) => EngineClient;
   accounts: AccountService;
   webhooks: WebhookService;
   adopt: Writer['adopt'];
@@ -51,7 +51,7 @@ export function openConfigurations(options: Options): Configurations {
   let generation = 0;
   let current = openClient(loaded, generation);
 
-  async function prepare(next: Loaded): Promise<PreparedEngine> {
+  async function prepare(next: LoadedConfiguration): Promise<PreparedEngine> {
     if (threadData.blobs.kind === 'bucket') requireFit(next.model);
     const model = withCategories(next.model, threadData.categories);
     const preparedWebhooks = await webhooks.prepare(model);

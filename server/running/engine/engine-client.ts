@@ -2,12 +2,12 @@ import type { MessagePort } from 'node:worker_threads';
 import { newCopyMemory, openBudget } from '../../../projections/past/snapshot-budget.ts';
 import type { SlotCounts } from '../../callers/answer-slots.ts';
 import type { BlobGuard } from '../../files/blobs/guard.ts';
-import { type Made, openDocumentCache } from '../../openapi/cache.ts';
+import { type CachedDocument, openDocumentCache } from '../../openapi/cache.ts';
 import { callsThrough } from '../../platform/calls.ts';
 import type { Log } from '../../platform/logging.ts';
 import type { Api, BulkQueue, ErasurePort, KeyService, Notary, Reloading, WebhookPort } from '../../ports.ts';
 import type { MissingIndexes } from '../../reads/missing-list.ts';
-import type { Loaded } from '../../settings/configuration.ts';
+import type { LoadedConfiguration } from '../../settings/configuration.ts';
 import { connectWriter } from '../../writer/append.ts';
 import type { Following } from '../../writer/messages.ts';
 import type { Writer } from '../../writer/writer.ts';
@@ -21,7 +21,8 @@ import { generateOpenApiInWorker } from '../threads/openapi.ts';
 import { channelsTo, type VaultService } from '../vault-service.ts';
 
 /** A configuration. If it has no path, it is an object, which no command and no other thread can read. */
-export type Configured = Pick<Loaded, 'model'> & (Pick<Loaded, 'path' | 'sources'> | { path: null });
+export type EngineConfiguration = Pick<LoadedConfiguration, 'model'> &
+  (Pick<LoadedConfiguration, 'path' | 'sources'> | { path: null });
 
 /** The access of request handlers to an engine, under one configuration. */
 export type EngineClient = {
@@ -34,7 +35,7 @@ export type EngineClient = {
 };
 
 type Options = {
-  loaded: Configured;
+  loaded: EngineConfiguration;
   /** As {@link Writer} takes it. */
   generation: number | null;
   threadData: ThreadData;
@@ -79,7 +80,7 @@ export function openEngineClient(options: Options): EngineClient {
       erasures: portTo<ErasurePort>(erasures),
       webhooks: portTo<WebhookPort>(webhooks),
       answerSlots: portToSlots(slotCounts),
-      bulkQueue: portToTurns(),
+      bulkQueue: portToBulkQueue(),
       missingIndexes: portTo<MissingIndexes>(missingIndexes),
       openApi: portTo<Describing>({ describe: openApi }),
       reloading: portTo<Reloading>({ reload }),
@@ -88,7 +89,7 @@ export function openEngineClient(options: Options): EngineClient {
     openHere(metrics = null) {
       const { release, ...pins } = guard.join();
       const { release: releaseSlots, ...answerSlots } = slotCounts.join();
-      const turns = bulkQueue.join();
+      const ownBulkQueue = bulkQueue.join();
       const writing = connectWriter(writer.connect(generation));
       const here = openApp({
         model,
@@ -101,7 +102,7 @@ export function openEngineClient(options: Options): EngineClient {
         erasures,
         webhooks,
         answerSlots,
-        bulkQueue: turns,
+        bulkQueue: ownBulkQueue,
         missingIndexes,
         openApi,
         reload,
@@ -115,7 +116,7 @@ export function openEngineClient(options: Options): EngineClient {
         async close() {
           await here.close();
           releaseSlots();
-          turns.release();
+          ownBulkQueue.release();
           await release();
         },
       };
@@ -125,16 +126,16 @@ export function openEngineClient(options: Options): EngineClient {
 }
 
 /** The port of one thread to the queue; the thread's calls end with it. */
-function portToTurns(): MessagePort {
-  const { release, ...turns } = bulkQueue.join();
-  return portTo<BulkQueue>(turns, release);
+function portToBulkQueue(): MessagePort {
+  const { release, ...ownQueue } = bulkQueue.join();
+  return portTo<BulkQueue>(ownQueue, release);
 }
 
 /**
  * Generates a document, in a worker if that can load the configuration: functions of an object do not pass between
  * threads.
  */
-async function describeService(api: Api, loaded: Configured, threadData: ThreadData): Promise<Made> {
+async function describeService(api: Api, loaded: EngineConfiguration, threadData: ThreadData): Promise<CachedDocument> {
   if (loaded.path !== null) return generateOpenApiInWorker(api, loaded, threadData);
   const { generateOpenApi } = await import('../generate-openapi.ts');
   return generateOpenApi(api, loaded.model, threadData);

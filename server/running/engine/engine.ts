@@ -5,7 +5,7 @@ import { openSlotCounts } from '../../callers/answer-slots.ts';
 import { type Phase, setState } from '../../platform/state.ts';
 import { openMissingList } from '../../reads/missing-list.ts';
 import type { Directory } from '../directory.ts';
-import type { Observed } from '../metrics/readings.ts';
+import type { MetricSources } from '../metrics/readings.ts';
 import { cannotReloadNode, refuseForNodes } from '../nodes/limits.ts';
 import type { ThreadData } from '../thread-data.ts';
 import { type MainVaultService, openVaultService } from '../vault-service.ts';
@@ -13,7 +13,7 @@ import { warnOfConfiguration, warnOfSecrets } from '../warnings.ts';
 import { type AccountLinks, type AccountService, createAccountService } from './account-service.ts';
 import { type Checkpointing, createCheckpointing } from './checkpointing.ts';
 import { type Configurations, openConfigurations } from './configurations.ts';
-import { type Configured, openEngineClient } from './engine-client.ts';
+import { type EngineConfiguration, openEngineClient } from './engine-client.ts';
 import { openErasures } from './erasures.ts';
 import { type EngineOptions, type Foundation, openFoundation } from './foundation.ts';
 import { type LogWriter, startLogWriter } from './log-writer.ts';
@@ -47,21 +47,21 @@ export type EngineReady = Pick<Configurations, 'client' | 'prepare'> & {
   /** The start data of each thread that answers requests. */
   threadData: ThreadData;
   /** The parts that the metrics are read from. */
-  observed: Observed;
+  observed: MetricSources;
   /**
    * Begins to send mail, whose links are known now.
    *
    * @param reachable the address by which the service can be called from here; null if it is not known. Then the
    * settings must say where clients reach the service.
    */
-  announce: (reachable: string | null) => Announced;
+  announce: (reachable: string | null) => ServiceAddresses;
 };
 
 /** Where clients reach the service, and its admin application: null if that is turned off. */
-export type Announced = AccountLinks & { baseUrl: string; adminUrl: string | null };
+export type ServiceAddresses = AccountLinks & { baseUrl: string; adminUrl: string | null };
 
 /** The parts of an engine that are there before the log is open. */
-type Started = {
+type StartedParts = {
   foundation: Foundation;
   logWriter: LogWriter;
   accounts: AccountService;
@@ -130,7 +130,7 @@ async function openEngine(foundation: Foundation): Promise<EngineReady> {
 }
 
 /** The parts that load while the writer opens the log. */
-function startParts(foundation: Foundation): Started {
+function startParts(foundation: Foundation): StartedParts {
   const { options, parts, directory, now, mayRecord } = foundation;
   const { settings, loaded, log, node, isBrief, onFailure } = options;
   const logWriter = startLogWriter(foundation);
@@ -141,7 +141,7 @@ function startParts(foundation: Foundation): Started {
     settings,
     now,
     log,
-    openMailTurn: node && ((onGained) => node.openLogLease({ name: 'mail', onGained, mayTake: mayRecord, upToDate })),
+    openMailLease: node && ((onGained) => node.openLogLease({ name: 'mail', onGained, mayTake: mayRecord, upToDate })),
   });
   parts.add(accounts.passwords, ({ close }) => close());
   const vaultService = parts.add(
@@ -171,7 +171,7 @@ type ClientParts = Pick<
 >;
 
 /** Opens clients of the engine, of which each is of one configuration. */
-function clientOpener({ foundation, logWriter, vaultService }: Started, ready: ClientParts) {
+function clientOpener({ foundation, logWriter, vaultService }: StartedParts, ready: ClientParts) {
   const { options, parts, directory, now } = foundation;
   const { settings, log, reload = cannotReload } = options;
   const missingIndexes = parts.add(openMissingList(directory.path), ({ close }) => close());
@@ -187,12 +187,13 @@ function clientOpener({ foundation, logWriter, vaultService }: Started, ready: C
     directory: directory.path,
     log,
   };
-  return (loaded: Configured, generation: number | null) => openEngineClient({ ...common, loaded, generation });
+  return (loaded: EngineConfiguration, generation: number | null) =>
+    openEngineClient({ ...common, loaded, generation });
 }
 
 /** Makes mail ready. The main thread reads accounts as request handlers do. */
 async function openMail(
-  { foundation: { options, parts }, accounts }: Started,
+  { foundation: { options, parts }, accounts }: StartedParts,
   { id, model }: OpenedLog,
   openClient: ReturnType<typeof clientOpener>,
 ): Promise<void> {
@@ -201,7 +202,7 @@ async function openMail(
   await accounts.open(openClient(options.loaded, null).openHere(), id);
 }
 
-function observedOf({ foundation, logWriter, checkpointing }: Started, { readFile }: OpenedLog): Observed {
+function observedOf({ foundation, logWriter, checkpointing }: StartedParts, { readFile }: OpenedLog): MetricSources {
   const { options, directory, file, meter, state, clock } = foundation;
   return {
     directory: directory.path,
@@ -215,7 +216,7 @@ function observedOf({ foundation, logWriter, checkpointing }: Started, { readFil
   };
 }
 
-function announce({ foundation, accounts }: Started, model: Model, reachable: string | null): Announced {
+function announce({ foundation, accounts }: StartedParts, model: Model, reachable: string | null): ServiceAddresses {
   const { options, directory } = foundation;
   const { baseUrl: configured, site } = options.settings;
   const baseUrl = configured ?? reachable;

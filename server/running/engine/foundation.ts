@@ -14,12 +14,12 @@ import type { Settings } from '../../settings/settings.ts';
 import { findSegmentsOf } from '../../writer/segment-store.ts';
 import { openDirectory } from '../directory.ts';
 import type { NodeVault } from '../nodes/vault.ts';
-import type { Configured } from './engine-client.ts';
+import type { EngineConfiguration } from './engine-client.ts';
 
 /** The settings, the configuration and the callbacks of an engine. */
 export type EngineOptions = {
   settings: Settings;
-  loaded: Configured;
+  loaded: EngineConfiguration;
   /** Reads the configuration again; by default it refuses, as it must for a configuration that is an object. */
   reload?: Reloading['reload'];
   log: Log;

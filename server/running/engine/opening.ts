@@ -19,7 +19,7 @@ import type { Foundation } from './foundation.ts';
 import type { EngineSearch, LogWriter } from './log-writer.ts';
 import { keysInService } from './signing-keys.ts';
 
-type Started = { foundation: Foundation; logWriter: LogWriter };
+type StartedParts = { foundation: Foundation; logWriter: LogWriter };
 
 /** A log that the writer has opened. `found`: the events that it had before this start. */
 export type OpenedLog = Awaited<ReturnType<typeof openLog>>;
@@ -29,7 +29,7 @@ export type OpenedLog = Awaited<ReturnType<typeof openLog>>;
  *
  * @throws StartError if the data directory refuses; ConfigError for wrong conditions of webhooks.
  */
-export async function openLog({ foundation, logWriter }: Started, accounts: AccountService) {
+export async function openLog({ foundation, logWriter }: StartedParts, accounts: AccountService) {
   const { options, directory, now } = foundation;
   const { settings, loaded, log, node } = options;
   const { writer, search } = logWriter;
@@ -58,7 +58,7 @@ export function watchMachine({ options: { log }, parts, directory, state, clock,
 }
 
 /** The signing keys of a log, ready to sign. */
-export async function openKeys({ foundation, logWriter }: Started, { id }: OpenedLog) {
+export async function openKeys({ foundation, logWriter }: StartedParts, { id }: OpenedLog) {
   const { options, directory, file, ids, mayRecord } = foundation;
   const { writer, upToDate } = logWriter;
   const keys = keysInService({
@@ -77,7 +77,7 @@ export async function openKeys({ foundation, logWriter }: Started, { id }: Opene
 
 /** Opens the store of files, and the mover of segments into a bucket. */
 export async function openFiles(
-  { foundation, logWriter }: Started,
+  { foundation, logWriter }: StartedParts,
   { id, model }: OpenedLog,
 ): Promise<{ guard: BlobGuard; moving: Offloading }> {
   const { options, parts, file, blobs } = foundation;
@@ -103,7 +103,7 @@ type Signing = {
 
 /** Opens the notary. `unsigned`: how many of the last events found no checkpoint had signed. */
 export async function openNotary(
-  { foundation, logWriter }: Started,
+  { foundation, logWriter }: StartedParts,
   { id: logId, size, found, upgradedFrom }: OpenedLog,
   { checkpointing, keys, guard }: Signing,
 ) {

@@ -3,21 +3,21 @@ import type { Logger } from 'pino';
 import { errorOf } from '../../../storage/errors.ts';
 import { once } from '../../platform/once.ts';
 import { tallyUp } from '../../platform/tally.ts';
-import type { Reloaded } from '../../ports.ts';
+import type { ReloadResult } from '../../ports.ts';
 import type { MetricsPort } from './counting.ts';
-import { addCounted, type Counts, createCounts, forgetThread } from './counts.ts';
+import { addCounted, createCounts, forgetThread, type MetricCounts } from './counts.ts';
 import { type Definition, definitions, delayBounds, type MetricName } from './definitions.ts';
-import { type Observed, type Reading, readSite } from './readings.ts';
-import { type Labels, meterValues, processValues, readingValues, siteValues, type Value } from './values.ts';
+import { type MetricReading, type MetricSources, readSite } from './readings.ts';
+import { type Labels, type MetricValue, meterValues, processValues, readingValues, siteValues } from './values.ts';
 
 /** The metrics of a process, in its main thread. */
 export type Collector = {
   /** The functions for one thread; `release` is called when it has ended. */
   join: () => MetricsPort & { release: () => void };
   /** From now on a site is read; `observed` gives null while it does not work. @param site null for a single site. */
-  observe: (site: string | null, observed: () => Observed | null) => void;
+  observe: (site: string | null, observed: () => MetricSources | null) => void;
   threadReplaced: () => void;
-  reloaded: (outcome: Reloaded['outcome']) => void;
+  reloaded: (outcome: ReloadResult['outcome']) => void;
   text: () => Promise<string>;
   close: () => void;
 };
@@ -31,15 +31,15 @@ const nanoseconds = 1e9;
  */
 export function createCollector(log: Logger, hasSites: boolean): Collector {
   const counts = createCounts();
-  const sites = new Map<string | null, () => Observed | null>();
+  const sites = new Map<string | null, () => MetricSources | null>();
   const endDelays = countDelays(counts);
   // Loaded for the first answer, not for the start. In a bundle a CommonJS package has a default export alone.
   const client = once(async () => (await import('prom-client')).default);
   const labelsOf = (site: string | null): Labels => (hasSites && site !== null ? { site } : {});
 
-  function valuesOf(site: string | null, observed: Observed | null): [MetricName, Value][] {
+  function valuesOf(site: string | null, observed: MetricSources | null): [MetricName, MetricValue][] {
     const labels = labelsOf(site);
-    const up: Reading[] = hasSites ? [{ name: 'annals_site_up', value: observed ? 1 : 0 }] : [];
+    const up: MetricReading[] = hasSites ? [{ name: 'annals_site_up', value: observed ? 1 : 0 }] : [];
     const counted = siteValues(counts, site ?? '', labels);
     if (!observed) return [...readingValues(up, labels), ...counted];
     const readings = readingValues([...up, ...readQuietly(observed, site, log)], labels);
@@ -79,7 +79,7 @@ export function createCollector(log: Logger, hasSites: boolean): Collector {
 }
 
 /** Counts the delays of the main thread each second. @returns ends that. */
-function countDelays({ delays }: Counts): () => void {
+function countDelays({ delays }: MetricCounts): () => void {
   const delay = monitorEventLoopDelay({ resolution: resolutionMilliseconds });
   delay.enable();
   const timer = setInterval(() => {
@@ -94,7 +94,7 @@ function countDelays({ delays }: Counts): () => void {
 }
 
 /** Reads a site. If its files cannot be read, the metrics of all other sites are answered nevertheless. */
-function readQuietly(observed: Observed, site: string | null, log: Logger): Reading[] {
+function readQuietly(observed: MetricSources, site: string | null, log: Logger): MetricReading[] {
   try {
     return readSite(observed);
   } catch (error) {

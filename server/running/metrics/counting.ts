@@ -3,12 +3,12 @@ import type { Request, RequestRoute, Server } from '@hapi/hapi';
 import { statusSent } from '../../http/errors.ts';
 import { queuedMilliseconds } from '../../http/write-admission.ts';
 import { createTally, type Tally, tallyUp } from '../../platform/tally.ts';
-import { readsWaiting } from '../../reads/lane.ts';
+import { readsWaiting } from '../../reads/long-read-queue.ts';
 import type { ReadEnd } from '../../reads/reads.ts';
 import { requestBounds } from './definitions.ts';
 
 /** The counts of a thread since it sent its last ones. `site` is empty for requests that belong to no site. */
-export type Counted = {
+export type ThreadCounts = {
   requests: {
     site: string;
     method: string;
@@ -29,7 +29,7 @@ export type Counted = {
 /** The collector of the process, as threads call it. */
 export type MetricsPort = {
   /** Resolves when the counts are added. */
-  add: (counted: Counted) => Promise<void>;
+  add: (counted: ThreadCounts) => Promise<void>;
   /** All metrics as Prometheus reads them. */
   text: () => Promise<string>;
 };
@@ -91,7 +91,7 @@ export function startCounting({ port, tokenHash, isMain }: Options): ThreadMetri
     if (took > 0) tallyUp(counts.tally, requestBounds, (took - info.received + queuedMilliseconds(raw.req)) / 1000);
   }
 
-  function taken(): Counted {
+  function taken(): ThreadCounts {
     const requests = [...routes.values()].filter(({ isSent }) => !isSent);
     const sent = requests.map(({ site, method, route, statuses, tally }) => {
       return { site, method, route, statuses: [...statuses], tally: Float64Array.from(tally) };
@@ -104,7 +104,7 @@ export function startCounting({ port, tokenHash, isMain }: Options): ThreadMetri
     const delay = delays ? Math.max(delays.max / nanoseconds - resolutionMilliseconds / 1000, 0) : null;
     delays?.reset();
     const ended = [...reads].flatMap(([site, ends]) =>
-      [...ends].map(([end, count]) => [site, end, count] as Counted['reads'][number]),
+      [...ends].map(([end, count]) => [site, end, count] as ThreadCounts['reads'][number]),
     );
     reads.clear();
     return {

@@ -1,7 +1,7 @@
 import { addTally, createTally, type Tally, tallyUp } from '../../platform/tally.ts';
-import type { Reloaded } from '../../ports.ts';
+import type { ReloadResult } from '../../ports.ts';
 import { type ReadEnd, readEnds } from '../../reads/reads.ts';
-import type { Counted } from './counting.ts';
+import type { ThreadCounts } from './counting.ts';
 import { delayBounds, requestBounds } from './definitions.ts';
 
 type RouteCounts = {
@@ -13,22 +13,22 @@ type RouteCounts = {
 };
 
 /** The counts of all threads of a process since its start; what a thread has counted outlives the thread. */
-export type Counts = {
+export type MetricCounts = {
   routes: Map<string, RouteCounts>;
   /** Long reads that have ended, by site. */
   reads: Map<string, Map<ReadEnd, number>>;
   /** Commands that wait now, by thread. */
-  waiting: Map<object, Counted['waiting']>;
+  waiting: Map<object, ThreadCounts['waiting']>;
   /** Long reads that wait now, by thread. */
   readsWaiting: Map<object, number>;
   /** Delays of the event loop. */
   delays: { main: Tally; http: Tally };
   restarts: number;
-  reloads: Record<Reloaded['outcome'], number>;
+  reloads: Record<ReloadResult['outcome'], number>;
 };
 
 /** Creates the counts of a process that starts. */
-export function createCounts(): Counts {
+export function createCounts(): MetricCounts {
   return {
     routes: new Map(),
     reads: new Map(),
@@ -41,7 +41,7 @@ export function createCounts(): Counts {
 }
 
 /** Adds the counts of a thread since it sent the last ones. */
-export function addCounted(counts: Counts, thread: object, counted: Counted): void {
+export function addCounted(counts: MetricCounts, thread: object, counted: ThreadCounts): void {
   for (const { site, method, route, statuses, tally } of counted.requests) {
     const key = JSON.stringify([site, method, route]);
     let known = counts.routes.get(key);
@@ -63,13 +63,13 @@ export function addCounted(counts: Counts, thread: object, counted: Counted): vo
 }
 
 /** Forgets what waits in a thread that has ended. */
-export function forgetThread({ waiting, readsWaiting }: Counts, thread: object): void {
+export function forgetThread({ waiting, readsWaiting }: MetricCounts, thread: object): void {
   waiting.delete(thread);
   readsWaiting.delete(thread);
 }
 
 /** The long reads of a site by each end, also with zeros: a series that begins with 1 is not seen to grow. */
-export function readsOf({ reads }: Counts, site: string): Map<ReadEnd, number> {
+export function readsOf({ reads }: MetricCounts, site: string): Map<ReadEnd, number> {
   return reads.get(site) ?? newEnds();
 }
 

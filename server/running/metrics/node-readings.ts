@@ -1,9 +1,9 @@
 import { reportMilliseconds } from '../../../storage/postgres/durations.ts';
 import type { NodeStanding } from '../../writer/membership.ts';
-import type { Reading } from './readings.ts';
+import type { MetricReading } from './readings.ts';
 
 /** The readings of a node: of itself, of the other nodes and of PostgreSQL. @param time the time of this machine. */
-export function nodeReadings(found: NodeStanding | null, time: number): Reading[] {
+export function nodeReadings(found: NodeStanding | null, time: number): MetricReading[] {
   if (!found) return [{ name: 'annals_node_connected', value: 0 }];
   const { own, size, nodes, now, replication, reportedAt } = found;
   const isConnected = time - reportedAt < reportMilliseconds.absent;
@@ -20,7 +20,7 @@ export function nodeReadings(found: NodeStanding | null, time: number): Reading[
   ];
 }
 
-function standbyReadings({ isSynchronous, standbys }: NonNullable<NodeStanding['replication']>): Reading[] {
+function standbyReadings({ isSynchronous, standbys }: NonNullable<NodeStanding['replication']>): MetricReading[] {
   const states = Map.groupBy(standbys, ({ sync }) => sync);
   return [
     { name: 'annals_postgres_synchronous', value: isSynchronous ? 1 : 0 },

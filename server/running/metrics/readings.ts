@@ -21,7 +21,7 @@ import { nodeReadings } from './node-readings.ts';
 const most = 1000;
 
 /** The parts of a service that its metrics are read from. */
-export type Observed = {
+export type MetricSources = {
   directory: string;
   logFile: string;
   readFile: string;
@@ -36,13 +36,13 @@ export type Observed = {
 };
 
 /** A value, with the labels of its metric. */
-export type Reading = { name: MetricName; value: number; labels?: Record<string, string> };
+export type MetricReading = { name: MetricName; value: number; labels?: Record<string, string> };
 
 /**
  * Reads a running service. Its files are opened for each reading and closed again: connections that stay open would
  * have to be closed before the last one of the service.
  */
-export function readSite(observed: Observed): Reading[] {
+export function readSite(observed: MetricSources): MetricReading[] {
   const { directory, logFile, readFile, state, standing } = observed;
   const vault = join(directory, 'vault.db');
   return [
@@ -58,7 +58,7 @@ export function readSite(observed: Observed): Reading[] {
   ];
 }
 
-function fileBytes(files: Record<string, string>): Reading[] {
+function fileBytes(files: Record<string, string>): MetricReading[] {
   return Object.entries(files).flatMap(([file, path]) => [
     { name: 'annals_file_bytes', value: bytesOf(path), labels: { file } },
     { name: 'annals_file_bytes', value: bytesOf(`${path}-wal`), labels: { file: `${file}_wal` } },
@@ -66,7 +66,7 @@ function fileBytes(files: Record<string, string>): Reading[] {
 }
 
 /** Counts segments by their rows and one listing of their folder: there may be hundreds. */
-function segmentReadings(db: Sqlite): Reading[] {
+function segmentReadings(db: Sqlite): MetricReading[] {
   const here = new Set(namesIn(segmentFolder(db.name)));
   const bytes = { segments: 0, segments_away: 0 };
   for (const segment of segmentsOf(db)) bytes[here.has(segment.file) ? 'segments' : 'segments_away'] += segment.bytes;
@@ -77,7 +77,7 @@ function bytesOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-function within(file: string, read: (db: Sqlite) => Reading[]): Reading[] {
+function within(file: string, read: (db: Sqlite) => MetricReading[]): MetricReading[] {
   const db = openDatabase(file, { readonly: true, cacheMiB: 1 });
   try {
     return read(db);
@@ -86,7 +86,7 @@ function within(file: string, read: (db: Sqlite) => Reading[]): Reading[] {
   }
 }
 
-function logReadings(db: Sqlite, { directory, now, standing }: Observed): Reading[] {
+function logReadings(db: Sqlite, { directory, now, standing }: MetricSources): MetricReading[] {
   const log = readLog(db);
   const { size } = log.head();
   const [newest] = readCheckpoints(db).recent(1);
@@ -111,7 +111,7 @@ function ageAt(now: number, time: string): number {
   return Math.max((now - Date.parse(time)) / 1000, 0);
 }
 
-function verificationReadings({ verification, now }: Observed): Reading[] {
+function verificationReadings({ verification, now }: MetricSources): MetricReading[] {
   const found = verification();
   if (!found) return [];
   const { verified, altered } = found;
@@ -134,7 +134,7 @@ function unfinishedOf({ erasures }: LogReader, standing: NodeStanding | null): n
   return newest.filter(({ position, isDone }) => !isDone || obstacleOf(standing, position) !== null).length;
 }
 
-function webhookReadings(file: string): Reading[] {
+function webhookReadings(file: string): MetricReading[] {
   if (!existsSync(file)) return [];
   return within(file, (db) =>
     countDeliveries(db).flatMap(({ webhook, ...counts }) =>
@@ -147,7 +147,7 @@ function webhookReadings(file: string): Reading[] {
   );
 }
 
-function mailReadings(db: Sqlite): Reading[] {
+function mailReadings(db: Sqlite): MetricReading[] {
   const value = db.prepare<[], number>('SELECT count(*) FROM mails').pluck().get() ?? 0;
   return [{ name: 'annals_mails_waiting', value }];
 }

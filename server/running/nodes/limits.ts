@@ -1,11 +1,11 @@
 import { DomainError } from '../../../config/errors.ts';
 import type { Model } from '../../../config/model.ts';
-import type { Loaded } from '../../settings/configuration.ts';
+import type { LoadedConfiguration } from '../../settings/configuration.ts';
 import { type Settings, UsageError } from '../../settings/settings.ts';
 
 // Functions that a service with several nodes does not have yet: each is refused here, and nowhere else.
 
-type ServiceParts = { settings: Settings; loaded: Pick<Loaded, 'model'> };
+type ServiceParts = { settings: Settings; loaded: Pick<LoadedConfiguration, 'model'> };
 
 /** @throws UsageError naming all settings that a service with a log in PostgreSQL cannot serve. */
 export function refuseForNodes({ settings, loaded }: ServiceParts): void {

@@ -4,7 +4,7 @@ import { DomainError } from '../../../config/errors.ts';
 import type { PinRows } from '../../../events/postgres/vault/pins.ts';
 import { BlobsUnavailableError } from '../../../storage/blobs.ts';
 import { callMilliseconds, pinMilliseconds } from '../../../storage/postgres/durations.ts';
-import { beingRemoved, doubtSeconds, type Holder, type PinBoard } from '../../files/blobs/pins.ts';
+import { beingRemoved, doubtSeconds, type PinBoard, type PinHolder } from '../../files/blobs/pins.ts';
 
 type Options = {
   rows: PinRows;
@@ -52,7 +52,7 @@ export function createSharedPins({ rows, holder: node, log }: Options): PinBoard
     }
   }
 
-  function hold(): Holder {
+  function hold(): PinHolder {
     const held = new Map<string, string[]>();
     let isGone = false;
     return {

@@ -2,7 +2,7 @@ import type { PostgresVault } from '../../../events/postgres/vault/vault.ts';
 import type { SignedHead } from '../../../events/vault/log-keys.ts';
 import type { PinBoard } from '../../files/blobs/pins.ts';
 import type { Log } from '../../platform/logging.ts';
-import type { Loaded } from '../../settings/configuration.ts';
+import type { LoadedConfiguration } from '../../settings/configuration.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { NodeWebhooks } from '../../webhooks/service.ts';
 import type { OneTimeJobs } from '../one-time-jobs.ts';
@@ -32,7 +32,7 @@ export async function joinVault({
   log,
 }: {
   settings: Settings;
-  loaded: Pick<Loaded, 'model'>;
+  loaded: Pick<LoadedConfiguration, 'model'>;
   log: Log;
 }): Promise<NodeVault | null> {
   if (settings.log === undefined) return null;

@@ -3,9 +3,9 @@ import { counted } from '../../../config/counted.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { refusalOf } from '../../../projections/start/schema-check.ts';
 import { messageOf } from '../../../storage/errors.ts';
-import type { Reloaded, Reloading } from '../../ports.ts';
-import { type Loaded, loadKept } from '../../settings/configuration.ts';
-import type { Sources } from '../../settings/modules.ts';
+import type { Reloading, ReloadResult } from '../../ports.ts';
+import { type LoadedConfiguration, loadKept } from '../../settings/configuration.ts';
+import type { ModuleSources } from '../../settings/modules.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { PreparedEngine } from '../engine/configurations.ts';
 import type { EngineReady } from '../engine/engine.ts';
@@ -19,12 +19,12 @@ import { differencesOf } from './differences.ts';
 /** Reads the configuration of a running service again. */
 export type Reloader = Reloading & {
   /** The configuration in force, and the modules that were read last, also for a configuration that was refused. */
-  state: () => { loaded: Loaded; seen: Sources };
+  state: () => { loaded: LoadedConfiguration; seen: ModuleSources };
 };
 
 type Options = {
   settings: Settings;
-  loaded: Loaded;
+  loaded: LoadedConfiguration;
   directory: string;
   /** Resolves when requests are answered. */
   ready: Promise<EngineReady>;
@@ -45,26 +45,26 @@ export function createReloader(options: Options): Reloader {
   let seen = current.sources;
   let last: Promise<unknown> = ready.catch(() => {});
 
-  function reload({ acceptsLoss } = { acceptsLoss: false }): Promise<Reloaded> {
+  function reload({ acceptsLoss } = { acceptsLoss: false }): Promise<ReloadResult> {
     const reloaded = last.then(() => reloadNow(acceptsLoss));
     last = reloaded.catch(() => {});
     return reloaded;
   }
 
-  async function reloadNow(acceptsLoss: boolean): Promise<Reloaded> {
+  async function reloadNow(acceptsLoss: boolean): Promise<ReloadResult> {
     const result = await take(acceptsLoss);
     metrics?.reloaded(result.outcome);
     logReloaded(result, current, options);
     return result;
   }
 
-  async function take(acceptsLoss: boolean): Promise<Reloaded> {
+  async function take(acceptsLoss: boolean): Promise<ReloadResult> {
     const engine = await ready;
     const checked = await checkConfiguration({ config: current.path, directory });
     seen = new Map([...current.sources, ...checked.sources]);
     if (checked.problem !== null) return { outcome: 'wrong', lines: checked.problem.split('\n') };
     seen = checked.sources;
-    let next: Loaded;
+    let next: LoadedConfiguration;
     try {
       next = await loadKept(current.path, checked.sources);
     } catch (error) {
@@ -86,7 +86,7 @@ export function createReloader(options: Options): Reloader {
   }
 
   /** Prepares all parts, then takes the configuration over. @returns why that failed; null on success. */
-  async function follow(engine: EngineReady, next: Loaded, checked: Looked): Promise<string | null> {
+  async function follow(engine: EngineReady, next: LoadedConfiguration, checked: PassedCheck): Promise<string | null> {
     let prepared: PreparedEngine | null = null;
     let begun: Promise<void>;
     try {
@@ -113,8 +113,8 @@ export function createReloader(options: Options): Reloader {
 
 /** Logs the result of reading the configuration again. */
 function logReloaded(
-  { outcome, lines, isLoss }: Reloaded,
-  { path, model }: Loaded,
+  { outcome, lines, isLoss }: ReloadResult,
+  { path, model }: LoadedConfiguration,
   { settings, log }: Pick<Options, 'settings' | 'log'>,
 ): void {
   const about: JsonObject = { config: path, lines: [...lines] };
@@ -130,4 +130,4 @@ function logReloaded(
   if (outcome === 'changed') warnOfConfiguration(log, settings, { model, path });
 }
 
-type Looked = Extract<CheckResult, { problem: null }>;
+type PassedCheck = Extract<CheckResult, { problem: null }>;

@@ -16,7 +16,7 @@ import { checkUrl } from '../../http/url.ts';
 import { admitWrites } from '../../http/write-admission.ts';
 import { docs } from '../../openapi/docs/routes.ts';
 import type { Log } from '../../platform/logging.ts';
-import type { State } from '../../platform/state.ts';
+import type { ServiceState } from '../../platform/state.ts';
 import type { ToldOrigins } from '../../ports.ts';
 import { neverListening } from '../http-server.ts';
 import type { ThreadMetrics } from '../metrics/counting.ts';
@@ -36,12 +36,12 @@ type Common = {
 };
 
 /** The number of sites, and the number of sites that do not answer. */
-export type Counts = { sites: number; starting: number; unavailable: number };
+export type SiteCounts = { sites: number; starting: number; unavailable: number };
 
 /** `backlog` is the backlog of the thread. */
 export type CommonOptions = {
-  state: () => State;
-  counts: () => Counts;
+  state: () => ServiceState;
+  counts: () => SiteCounts;
   told: ToldOrigins;
   isProduction: boolean;
   backlog: Backlog;

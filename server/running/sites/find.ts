@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isObject } from '../../../config/schema.ts';
 
 /** The parts of a request that name its site. */
-type Asked = Pick<IncomingMessage, 'url' | 'headers'>;
+type SiteRequest = Pick<IncomingMessage, 'url' | 'headers'>;
 
 /**
  * Paths of links that browsers follow without our headers: pictures in pages, pages that mails link to, the admin
@@ -18,7 +18,7 @@ const longestToken = 4096;
  * link, else by its token. Null if it names none, or two. Nothing is proved yet: the site's own keys, secrets and
  * sessions decide what the caller may do.
  */
-export function siteOf({ url = '', headers }: Asked): string | null {
+export function siteOf({ url = '', headers }: SiteRequest): string | null {
   const { 'x-site-id': header, authorization } = headers;
   const [path = '', query = ''] = split(url);
   const isLink = query.includes('site') && (linked.test(path) || path === '/api/docs');

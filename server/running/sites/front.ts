@@ -3,7 +3,7 @@ import type { Server } from '@hapi/hapi';
 import { DomainError } from '../../../config/errors.ts';
 import { createListener, guardListener } from '../../http/listener.ts';
 import { endsSoon } from '../../platform/state.ts';
-import { type CommonOptions, type Counts, noSite, openCommon } from './common.ts';
+import { type CommonOptions, noSite, openCommon, type SiteCounts } from './common.ts';
 import { siteOf } from './find.ts';
 
 /**
@@ -107,7 +107,7 @@ function newSite(): Site {
   return { server: null, origins: [], isStarting: true, requests: 0, onIdle: () => {} };
 }
 
-function countsOf(sites: readonly Site[]): Counts {
+function countsOf(sites: readonly Site[]): SiteCounts {
   const starting = sites.filter(({ isStarting }) => isStarting).length;
   const unavailable = sites.filter(({ server, isStarting }) => !server && !isStarting).length;
   return { sites: sites.length, starting, unavailable };

@@ -2,15 +2,15 @@ import { errorOf } from '../../../storage/errors.ts';
 import type { Log } from '../../platform/logging.ts';
 import { showProgress } from '../../platform/progress.ts';
 import type { Phase } from '../../platform/state.ts';
-import { type Loaded, loadConfiguration } from '../../settings/configuration.ts';
+import { type LoadedConfiguration, loadConfiguration } from '../../settings/configuration.ts';
 import type { SiteSettings } from '../../settings/settings.ts';
-import { type Announced, type Engine, type EngineReady, startEngine } from '../engine/engine.ts';
-import type { Observed } from '../metrics/readings.ts';
+import { type Engine, type EngineReady, type ServiceAddresses, startEngine } from '../engine/engine.ts';
+import type { MetricSources } from '../metrics/readings.ts';
 import { runSeed } from '../seed.ts';
 import type { HttpThreads, RepliedOrder } from '../threads/http.ts';
 import { replyPort } from '../threads/message-ports.ts';
 import type { SitesOrder } from '../threads/sites-thread.ts';
-import type { Order } from '../threads/thread.ts';
+import type { ThreadOrder } from '../threads/thread.ts';
 
 /** One of the sites of a process, seen from the main thread. */
 export type Site = {
@@ -22,11 +22,11 @@ export type Site = {
    */
   start: (reachable: string) => Promise<void>;
   /** The orders for a thread that begins now. */
-  orders: () => Order[];
+  orders: () => ThreadOrder[];
   /** Facts about the site; null while it does not work. */
   working: () => Working | null;
   /** The parts that the metrics are read from; null while the site does not work. */
-  observed: () => Observed | null;
+  observed: () => MetricSources | null;
   /** The error by which the site does not work. */
   failure: () => Error | null;
   setState: (phase: Phase) => void;
@@ -35,7 +35,7 @@ export type Site = {
 };
 
 /** A site that answers requests. */
-export type Working = Announced & { engine: Engine; loaded: Loaded };
+export type Working = ServiceAddresses & { engine: Engine; loaded: LoadedConfiguration };
 
 type Options = {
   settings: SiteSettings;
@@ -46,13 +46,13 @@ type Options = {
   onFailure: () => void;
 };
 
-type Opened = { loaded: Loaded; ready: EngineReady };
+type OpenSite = { loaded: LoadedConfiguration; ready: EngineReady };
 
 /** One of several sites. A failure is logged, and does not affect the others. */
 export function createSite({ settings, log, tell, onFailure }: Options): Site {
   const { site } = settings;
   let engine: Engine | null = null;
-  let opened: Opened | null = null;
+  let opened: OpenSite | null = null;
   let working: Working | null = null;
   let failure: Error | null = null;
   let closing: Promise<void> | null = null;
@@ -101,7 +101,7 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     await closing;
   }
 
-  function orders(): Order[] {
+  function orders(): ThreadOrder[] {
     const replied = failure ? closeOrder(site) : opened && openOrder(site, opened);
     if (!replied) return [];
     const { order, done } = replied;
@@ -136,7 +136,7 @@ async function everywhere(tell: HttpThreads['tell'], make: () => RepliedOrder): 
   await Promise.all(all);
 }
 
-function openOrder(site: string, { loaded, ready }: Opened): RepliedOrder {
+function openOrder(site: string, { loaded, ready }: OpenSite): RepliedOrder {
   const { path: config, sources } = loaded;
   const { threadData } = ready;
   const ports = ready.client().connect();

@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { checkReload, type ReloadFindings } from '../../../projections/start/dry-start.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import { loadConfiguration } from '../../settings/configuration.ts';
-import { recordedSources, type Sources } from '../../settings/modules.ts';
+import { type ModuleSources, recordedSources } from '../../settings/modules.ts';
 
 /**
  * The start data of the thread that loads a configuration to check it: the file, and the data directory of the service.
@@ -10,7 +10,7 @@ import { recordedSources, type Sources } from '../../settings/modules.ts';
 export type CheckInput = { config: string; directory: string };
 
 /** The result of the check; `sources` are the modules that were read, also for a wrong configuration. */
-export type CheckResult = { sources: Sources } & (({ problem: null } & ReloadFindings) | { problem: string });
+export type CheckResult = { sources: ModuleSources } & (({ problem: null } & ReloadFindings) | { problem: string });
 
 const { config, directory }: CheckInput = workerData;
 (parentPort as MessagePort).postMessage(await check());

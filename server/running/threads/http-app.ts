@@ -14,7 +14,7 @@ import type {
   WebhookPort,
 } from '../../ports.ts';
 import type { MissingIndexes } from '../../reads/missing-list.ts';
-import type { Loaded } from '../../settings/configuration.ts';
+import type { LoadedConfiguration } from '../../settings/configuration.ts';
 import { connectWriter } from '../../writer/append.ts';
 import type { Following } from '../../writer/messages.ts';
 import { type Describing, openApp } from '../app/open-app.ts';
@@ -46,7 +46,7 @@ export type Ports = {
 export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
 
 type ThreadApp = {
-  loaded: Pick<Loaded, 'model'>;
+  loaded: Pick<LoadedConfiguration, 'model'>;
   threadData: ThreadData;
   ports: Ports;
   log: Log;

@@ -5,8 +5,8 @@ import { beat, showPulse } from '../../http/pulse.ts';
 import { createLog } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
 import { giveBackAtRest } from '../../platform/rest.ts';
-import { type Loaded, loadKept } from '../../settings/configuration.ts';
-import type { Sources } from '../../settings/modules.ts';
+import { type LoadedConfiguration, loadKept } from '../../settings/configuration.ts';
+import type { ModuleSources } from '../../settings/modules.ts';
 import type { OpenApp } from '../app/open-app.ts';
 import { createHandler } from '../handler.ts';
 import type { ThreadData } from '../thread-data.ts';
@@ -19,7 +19,7 @@ import type { ThreadInput } from './thread.ts';
  * The start data of a thread that answers requests. Functions do not pass between threads, so each thread loads its
  * own, from the texts that the main thread has read: all then have the same, whatever the files hold by now.
  */
-export type HttpInput = { config: string; sources: Sources; logLevel: string };
+export type HttpInput = { config: string; sources: ModuleSources; logLevel: string };
 
 /** The orders of the main thread. */
 export type HttpOrder =
@@ -35,7 +35,7 @@ export type HttpOrder =
   | { kind: 'stop' };
 type Opening = { threadData: ThreadData; ports: Ports };
 type Listen = Opening & { kind: 'listen'; address: Address };
-type Prepare = Opening & { kind: 'prepare'; config: string; sources: Sources; done: MessagePort };
+type Prepare = Opening & { kind: 'prepare'; config: string; sources: ModuleSources; done: MessagePort };
 
 const { config, sources, logLevel, pulse, metrics: connection, seat }: HttpInput & ThreadInput = workerData;
 showPulse(pulse);
@@ -62,7 +62,7 @@ async function prepare(order: Prepare): Promise<void> {
   await handler.prepare(open(await loadKept(order.config, order.sources), order));
 }
 
-function open({ model }: Pick<Loaded, 'model'>, { threadData, ports }: Opening): OpenApp {
+function open({ model }: Pick<LoadedConfiguration, 'model'>, { threadData, ports }: Opening): OpenApp {
   const log = createLog(logLevel, sink, threadData.site);
   const app = openThreadApp({ loaded: { model }, threadData, ports, log, metrics, snapshotBudget });
   return {

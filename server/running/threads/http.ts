@@ -5,10 +5,10 @@ import { newCopyMemory } from '../../../projections/past/snapshot-budget.ts';
 import type { Address } from '../../http/listener.ts';
 import { notedIn } from '../../http/pulse.ts';
 import { StartError } from '../../writer/writer.ts';
-import { end, type Order, openThread, post, type Thread, type ThreadOptions } from './thread.ts';
+import { end, openThread, post, type Thread, type ThreadOptions, type ThreadOrder } from './thread.ts';
 import { watch } from './watch.ts';
 
-const usualPatience = 10_000;
+const stuckMilliseconds = 10_000;
 
 /** The threads that answer requests, seen from the main thread. */
 export type HttpThreads = {
@@ -17,9 +17,9 @@ export type HttpThreads = {
    *
    * @param brief gives the orders by which a thread listens, also a thread that replaces another one.
    */
-  listen: (address: ThreadsAddress, brief: (address: Address) => Order[]) => Promise<number>;
+  listen: (address: ThreadsAddress, brief: (address: Address) => ThreadOrder[]) => Promise<number>;
   /** Sends an order to each thread that was briefed. */
-  tell: (order: () => Order) => void;
+  tell: (order: () => ThreadOrder) => void;
   /**
    * Has each thread that was briefed carry out an order, one after the other.
    *
@@ -41,7 +41,7 @@ export type HttpThreads = {
 type ThreadsAddress = Omit<Address, 'isShared'>;
 
 /** An order that a thread replies to; `done` resolves when it has, or has ended. */
-export type RepliedOrder = { order: Order; done: Promise<void> };
+export type RepliedOrder = { order: ThreadOrder; done: Promise<void> };
 
 /** The number of threads, their start data, and the callbacks of their watch. */
 export type ThreadsOptions = Omit<ThreadOptions, 'seat'> & {
@@ -59,7 +59,7 @@ export type ThreadsOptions = Omit<ThreadOptions, 'seat'> & {
  * nothing that was acknowledged is lost.
  */
 export function startHttpThreads(options: ThreadsOptions): HttpThreads {
-  const { count, log, metrics, onFailure, patience = usualPatience } = options;
+  const { count, log, metrics, onFailure, patience = stuckMilliseconds } = options;
   let { input } = options;
   // The long-read thread of each has one as well.
   const seats = newCopyMemory(2 * count);
@@ -106,7 +106,7 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
     });
   }
 
-  async function listen(address: ThreadsAddress, brief: (address: Address) => Order[]) {
+  async function listen(address: ThreadsAddress, brief: (address: Address) => ThreadOrder[]) {
     const { host, keepAliveSeconds } = address;
     const isShared = count > 1;
     let { port } = address;

@@ -7,7 +7,7 @@ import type { AnswerSlots, Notary, Pins } from '../../ports.ts';
 import { StartError } from '../../writer/writer.ts';
 
 /** The reply to an order; `failure` is null on success. */
-type Done = { failure: string | null };
+type OrderReply = { failure: string | null };
 
 /**
  * A port for one reply of a thread. `done` rejects with a StartError on a failure; it resolves also if the thread ends
@@ -16,7 +16,7 @@ type Done = { failure: string | null };
 export function replyPort(): { port: MessagePort; done: Promise<void> } {
   const { port1, port2 } = new MessageChannel();
   const done = new Promise<void>((resolve, reject) => {
-    port1.once('message', ({ failure }: Done) => {
+    port1.once('message', ({ failure }: OrderReply) => {
       port1.close();
       if (failure === null) resolve();
       else reject(new StartError(failure));
@@ -32,7 +32,7 @@ export async function reply(port: MessagePort, run: () => Promise<void>): Promis
   await run().catch((error) => {
     failure = messageOf(error);
   });
-  port.postMessage({ failure } satisfies Done);
+  port.postMessage({ failure } satisfies OrderReply);
   port.close();
 }
 

@@ -1,7 +1,7 @@
-import type { Made } from '../../openapi/cache.ts';
+import type { CachedDocument } from '../../openapi/cache.ts';
 import { startThread } from '../../platform/threads.ts';
 import type { Api } from '../../ports.ts';
-import type { Loaded } from '../../settings/configuration.ts';
+import type { LoadedConfiguration } from '../../settings/configuration.ts';
 import type { ThreadData } from '../thread-data.ts';
 import type { OpenApiInput } from './openapi-thread.ts';
 
@@ -16,9 +16,9 @@ const noCredentials: ThreadData['credentials'] = { apiKeys: [], secrets: [], ope
  */
 export function generateOpenApiInWorker(
   api: Api,
-  { path, sources }: Pick<Loaded, 'path' | 'sources'>,
+  { path, sources }: Pick<LoadedConfiguration, 'path' | 'sources'>,
   threadData: ThreadData,
-): Promise<Made> {
+): Promise<CachedDocument> {
   const input = {
     config: path,
     sources,

@@ -8,8 +8,8 @@ import { parent } from '../../platform/parent.ts';
 import { giveBackAtRest } from '../../platform/rest.ts';
 import { stateIn } from '../../platform/state.ts';
 import type { ToldOrigins } from '../../ports.ts';
-import { type Loaded, loadConfiguration, loadKept } from '../../settings/configuration.ts';
-import type { Sources } from '../../settings/modules.ts';
+import { type LoadedConfiguration, loadConfiguration, loadKept } from '../../settings/configuration.ts';
+import type { ModuleSources } from '../../settings/modules.ts';
 import { openServer, portOf } from '../http-server.ts';
 import { type Front, openFront } from '../sites/front.ts';
 import type { ThreadData } from '../thread-data.ts';
@@ -45,7 +45,7 @@ type Open = {
   kind: 'open';
   site: string;
   config: string;
-  sources: Sources;
+  sources: ModuleSources;
   threadData: ThreadData;
   ports: Ports;
   done: MessagePort;
@@ -63,7 +63,7 @@ const snapshotBudget = openBudget(seat);
 const metricsOfSites = metrics && { ...metrics, tokenHash: null };
 const log = createLog(logLevel, sink);
 const backlog = createBacklog(log);
-const loading = new Map<string, Promise<Loaded>>();
+const loading = new Map<string, Promise<LoadedConfiguration>>();
 // Configurations load while the logs are opened. One that cannot be loaded is reported when it is needed.
 for (const path of configs) load(path).catch(() => {});
 
@@ -129,12 +129,12 @@ async function stop(): Promise<void> {
   process.exit(0);
 }
 
-function isOf(loaded: Loaded, sources: Sources): boolean {
+function isOf(loaded: LoadedConfiguration, sources: ModuleSources): boolean {
   return [...sources].every(([address, { source }]) => loaded.sources.get(address)?.source === source);
 }
 
 /** Loads a configuration, once for all sites that share it. */
-function load(path: string): Promise<Loaded> {
+function load(path: string): Promise<LoadedConfiguration> {
   const known = loading.get(path) ?? loadConfiguration(path);
   loading.set(path, known);
   return known;

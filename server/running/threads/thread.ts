@@ -13,7 +13,7 @@ import { portTo } from './message-ports.ts';
 const stopMilliseconds = 14_000;
 
 /** A message, and the ports that go with it. */
-export type Order = { message: object; ports: readonly MessagePort[] };
+export type ThreadOrder = { message: object; ports: readonly MessagePort[] };
 
 /** The start data of each thread, beside the data of its module. */
 export type ThreadInput = { pulse: Pulse; metrics: MetricsConnection | null; seat: CopyMemorySlot };
@@ -32,7 +32,7 @@ export type ThreadOptions = {
 };
 
 /** Sends an order to a thread. */
-export function post({ worker }: Thread, { message, ports }: Order): void {
+export function post({ worker }: Thread, { message, ports }: ThreadOrder): void {
   worker.postMessage(message, [...ports]);
 }
 

@@ -2,7 +2,7 @@ import { beatsOf, type Pulse } from '../../http/pulse.ts';
 import { every } from '../../platform/ticks.ts';
 
 /** A thread that is watched. */
-type Watched = {
+type WatchedThread = {
   pulse: Pulse;
   /** How many milliseconds the thread has been idle in all, until now. */
   idle: () => number;
@@ -20,7 +20,7 @@ const looks = 10;
  *
  * @returns ends the watch.
  */
-export function watch<T extends Watched>(
+export function watch<T extends WatchedThread>(
   watched: () => Iterable<T>,
   milliseconds: number,
   onStuck: (thread: T) => void,

@@ -1,4 +1,4 @@
-import type { Operation } from '../../../server/openapi/operation.ts';
+import type { ApiOperation } from '../../../server/openapi/operation.ts';
 import { tableOf, withApp } from '../../helpers/openapi.ts';
 
 /**
@@ -9,7 +9,7 @@ export type Route = {
   name: string;
   method: string;
   path: string;
-  operation: Operation | null;
+  operation: ApiOperation | null;
   kind: string;
   slug: string;
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { MailArgs, MailKind, MailTemplate } from '../../../config/model.ts';
-import { linkOf, type Message, tokenKindOf, writeMessage } from '../../../server/accounts/mail/messages.ts';
+import { linkOf, type MailMessage, tokenKindOf, writeMessage } from '../../../server/accounts/mail/messages.ts';
 import { type LogLine, openLog } from './post-office.ts';
 
 const kinds: MailKind[] = ['invitation', 'welcome', 'passwordReset', 'passwordChanged'];
@@ -18,7 +18,7 @@ async function written(
   kind: MailKind,
   parts: Partial<MailArgs> = {},
   template?: MailTemplate,
-): Promise<Message & { lines: LogLine[] }> {
+): Promise<MailMessage & { lines: LogLine[] }> {
   const { log, lines } = openLog();
   const message = await writeMessage({
     kind,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import type { Altered } from '../../../server/ports.ts';
+import type { Alteration } from '../../../server/ports.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { startHere, useServiceHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
@@ -136,8 +136,8 @@ function keep(db: Sqlite): () => void {
 }
 
 async function when(
-  isThere: (log: { verified: { at: string } | null; altered?: Altered }) => boolean,
-): Promise<Altered> {
+  isThere: (log: { verified: { at: string } | null; altered?: Alteration }) => boolean,
+): Promise<Alteration> {
   return eventually(async () => {
     const log = await logNow();
     return isThere(log) && log.altered;

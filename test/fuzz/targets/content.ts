@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after } from 'node:test';
 import { columnsOf } from '../../../cli/content/columns.ts';
-import { type Format, type Row, readRows } from '../../../cli/content/rows.ts';
+import { type Format, type ImportRow, readRows } from '../../../cli/content/rows.ts';
 import { textsOf } from '../../../cli/content/written-rows.ts';
 import { checkConfig } from '../../../config/check.ts';
 import { readPattern } from '../../../config/patterns/pattern.ts';
@@ -28,7 +28,7 @@ const fields: DataField[] = [
 const { collections } = checkConfig({ collections: [{ slug: 'all', fields }] });
 const all = collections.get('all') ?? assert.fail();
 
-async function rowsOf(format: Format, bytes: Buffer | string): Promise<Row[] | null> {
+async function rowsOf(format: Format, bytes: Buffer | string): Promise<ImportRow[] | null> {
   const path = join(folder, `rows.${format}`);
   writeFileSync(path, bytes);
   const read = () => Array.fromAsync(readRows({ path, format, readTitles: columnsOf(all, collections) }));
@@ -54,7 +54,7 @@ function rows(format: Format, seeds: readonly string[], words: readonly string[]
   };
 }
 
-function valuesIn(rows: readonly Row[]): JsonObject[] {
+function valuesIn(rows: readonly ImportRow[]): JsonObject[] {
   return rows.flatMap((row) => (row.problem === undefined ? [row.values] : []));
 }
 

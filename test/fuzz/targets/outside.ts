@@ -6,7 +6,14 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after } from 'node:test';
-import { archiveOf, blobEntry, type Entry, type Manifest, names, textEntry } from '../../../cli/backup/archive.ts';
+import {
+  type ArchiveEntry,
+  archiveOf,
+  type BackupManifest,
+  blobEntry,
+  names,
+  textEntry,
+} from '../../../cli/backup/archive.ts';
 import { encrypted } from '../../../cli/backup/encryption.ts';
 import { readBackup } from '../../../cli/backup/sources.ts';
 import { parseWitnessKey } from '../../../events/proof/cosignatures.ts';
@@ -132,12 +139,12 @@ const segments: Target = {
 /** Opens the backups here that are encrypted, and nothing else. */
 const identity = 'AGE-SECRET-KEY-12UE6Q5X9AVT7MN2U7GMR6U2VZZRP87A6S9CZV8NACA4DPX5GLZTQNMQ8RT';
 const recipient = 'age1nfvrzu8kquepscf5g4myqz9q6dg2t53mkqe874rfjevwzcsmyf5qzqukcw';
-const manifest: Manifest = {
+const manifest: BackupManifest = {
   ...{ format: 1, log: 'annals/kept', after: 0, beginsWith: null, size: 1, root: 'x', recordedAt: head.time },
   ...{ takenAt: head.time, version: '0.1.0', missing: [], segments: null, replica: null },
 };
 const stored = 'a stored file';
-const entries: readonly Entry[] = [
+const entries: readonly ArchiveEntry[] = [
   textEntry(names.manifest, JSON.stringify(manifest)),
   textEntry(names.vault, 'a vault'),
   textEntry(names.log, 'a log'.repeat(300)),

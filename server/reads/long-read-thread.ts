@@ -8,11 +8,17 @@ import { interruptible, setInterruption } from '../../projections/tables/interru
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { answerCalls } from '../platform/calls.ts';
 import type { TableState } from './kept.ts';
-import { type Ended, type LaneInput, type LaneThread, type LongRead, mostTimes } from './lane.ts';
-import { performInterruptibly, type Reader } from './reads.ts';
+import {
+  type LongRead,
+  type LongReadEnd,
+  type LongReadInput,
+  type LongReadThread,
+  mostTimes,
+} from './long-read-queue.ts';
+import { type DocumentReader, performInterruptibly } from './reads.ts';
 
 /** An open read file, with all that was prepared for it. */
-type Opened = {
+type OpenReadFile = {
   db: Sqlite;
   past: Past;
   documents: Map<string, Documents>;
@@ -31,8 +37,8 @@ class EndedError extends Error {
   }
 }
 
-const { cell, port, seat }: LaneInput = workerData;
-const files = new Map<string, Opened>();
+const { cell, port, seat }: LongReadInput = workerData;
+const files = new Map<string, OpenReadFile>();
 const room = openBudget(seat);
 /** Files are closed after the read that runs. */
 let running: Promise<unknown> = Promise.resolve();
@@ -40,7 +46,7 @@ let running: Promise<unknown> = Promise.resolve();
 // 30 %.
 if (process.platform === 'linux') setPriority(4);
 
-answerCalls<LaneThread>(port, {
+answerCalls<LongReadThread>(port, {
   ready: async () => {},
   read(asked) {
     const reading = running.then(() => read(asked));
@@ -55,7 +61,7 @@ answerCalls<LaneThread>(port, {
 });
 port.ref();
 
-async function read({ id, long, milliseconds }: Parameters<LaneThread['read']>[0]): Promise<Ended> {
+async function read({ id, long, milliseconds }: Parameters<LongReadThread['read']>[0]): Promise<LongReadEnd> {
   const isLate = lateAfter(milliseconds);
   const worked = workedMilliseconds();
   setInterruption(() => {
@@ -108,7 +114,7 @@ async function forget(file: string): Promise<void> {
   opened?.db.close();
 }
 
-function openedAt(file: string): Opened {
+function openedAt(file: string): OpenReadFile {
   const known = files.get(file);
   if (known) return known;
   const db = openDatabase(file, { readonly: true });
@@ -116,7 +122,7 @@ function openedAt(file: string): Opened {
   const select = db.prepare<[], TableState>(
     'SELECT position, (SELECT count FROM erasures) AS erasures FROM checkpoint',
   );
-  const opened: Opened = {
+  const opened: OpenReadFile = {
     db,
     past: openPast(file, undefined, room),
     documents: new Map(),
@@ -128,7 +134,7 @@ function openedAt(file: string): Opened {
 }
 
 /** A file that was rebuilt has the name of the former one. */
-function attach(opened: Opened, { file, number }: { file: string; number: number }): void {
+function attach(opened: OpenReadFile, { file, number }: { file: string; number: number }): void {
   if (opened.attached === number) return;
   if (opened.attached !== null) opened.db.exec('DETACH search');
   opened.attached = null;
@@ -136,7 +142,7 @@ function attach(opened: Opened, { file, number }: { file: string; number: number
   opened.attached = number;
 }
 
-function readerOf({ db, past, documents }: Opened, { tables, position }: LongRead): Reader {
+function readerOf({ db, past, documents }: OpenReadFile, { tables, position }: LongRead): DocumentReader {
   const own = interruptible(tables);
   if (position !== null) {
     return {

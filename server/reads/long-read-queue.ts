@@ -8,7 +8,7 @@ import { callsThrough } from '../platform/calls.ts';
 import { createFairQueue } from '../platform/fair-queue.ts';
 import { startThread } from '../platform/threads.ts';
 import { openKept, type TableState } from './kept.ts';
-import type { Answer, Kind, SomeRead } from './reads.ts';
+import type { Kind, ReadAnswer, SomeRead } from './reads.ts';
 
 /** A read of a collection in a read file; `search`: the search file, if the read needs it. */
 export type LongRead<K extends Kind = Kind> = {
@@ -24,16 +24,16 @@ export type LongRead<K extends Kind = Kind> = {
  * An answer. `state`: the state of the read tables before it, null if something was erased meanwhile; `worked`:
  * milliseconds, 0 for a kept answer.
  */
-type Answered<K extends Kind = Kind> = { answer: Answer<K>; state: TableState | null; worked: number };
+type LongReadAnswer<K extends Kind = Kind> = { answer: ReadAnswer<K>; state: TableState | null; worked: number };
 
 /** How a read of the thread ended. */
-export type Ended<K extends Kind = Kind> =
-  | ({ kind: 'answered' } & Answered<K>)
+export type LongReadEnd<K extends Kind = Kind> =
+  | ({ kind: 'answered' } & LongReadAnswer<K>)
   | { kind: 'late' | 'gone' | 'combined' };
 
 /** The functions of the thread that reads. */
-export type LaneThread = {
-  read: (asked: { id: number; long: LongRead; milliseconds: number }) => Promise<Ended>;
+export type LongReadThread = {
+  read: (asked: { id: number; long: LongRead; milliseconds: number }) => Promise<LongReadEnd>;
   /** Resolves when the thread has started. */
   ready: () => Promise<void>;
   /** Closes the files that belong to a read file. */
@@ -41,16 +41,21 @@ export type LaneThread = {
 };
 
 /** The start data of the thread: the port for its calls; `cell` holds the highest number of a read that must end. */
-export type LaneInput = { port: MessagePort; cell: Int32Array<SharedArrayBuffer>; seat: CopyMemorySlot | undefined };
+export type LongReadInput = {
+  port: MessagePort;
+  cell: Int32Array<SharedArrayBuffer>;
+  seat: CopyMemorySlot | undefined;
+};
 
-/** The caller of a read: `line` names the caller, `signal` is aborted when the client has gone. */
+/** The caller of a read: `signal` is aborted when the client has gone. */
 type Asker<K extends Kind> = {
-  line: string;
+  /** The name of the caller, for a fair queue. */
+  caller: string;
   signal: AbortSignal;
   /** How long the read may work, and how long it may wait for its turn. */
   milliseconds: number;
   /** Looks again for a kept answer. */
-  known: () => Answer<K> | undefined;
+  known: () => ReadAnswer<K> | undefined;
 };
 
 /** Thrown for a read that works for too long, or waits for too long. */
@@ -75,7 +80,7 @@ export class CrowdedError extends Error {
 }
 
 /** The thread that does long reads for the thread that this runs in, with its queue. */
-export type Lane = ReturnType<typeof openLane>;
+export type LongReadQueue = ReturnType<typeof openLongReadQueue>;
 
 /** How many reads may wait, of one caller and in all. */
 const mostWaiting = { key: 64, all: 256 };
@@ -88,27 +93,29 @@ const idleMilliseconds = 30_000;
 export const mostTimes = 4;
 const graceMilliseconds = 250;
 
-let shared: Lane | null = null;
+let shared: LongReadQueue | null = null;
 let users = 0;
 
 /**
- * Joins the lane of this thread, which all share that answer requests in it. `leave` gives it back, and closes the read
- * file.
+ * Joins the queue of this thread, which all services share that answer requests in it. `leave` gives it back, and
+ * closes the read file.
  *
- * @param seat the seat of this thread for copies of tables, in the first half of the seats: the lane gets one in the
- * other half.
+ * @param seat the seat of this thread for copies of tables, in the first half of the seats: the long-read thread gets
+ * one in the other half.
  */
-export function joinLane(seat?: CopyMemorySlot): { lane: Lane; leave: (file: string) => Promise<void> } {
-  shared ??= openLane({ ...(seat && { seat: { memory: seat.memory, own: seat.own + seat.memory.length / 2 } }) });
-  const lane = shared;
+export function joinLongReads(seat?: CopyMemorySlot): { queue: LongReadQueue; leave: (file: string) => Promise<void> } {
+  shared ??= openLongReadQueue({
+    ...(seat && { seat: { memory: seat.memory, own: seat.own + seat.memory.length / 2 } }),
+  });
+  const queue = shared;
   users += 1;
   return {
-    lane,
+    queue,
     async leave(file) {
       users -= 1;
-      if (users > 0) return lane.forget(file);
+      if (users > 0) return queue.forget(file);
       shared = null;
-      await lane.close();
+      await queue.close();
     },
   };
 }
@@ -118,26 +125,26 @@ export function readsWaiting(): number {
   return shared?.waiting() ?? 0;
 }
 
-type Started = {
-  thread: LaneThread;
-  cell: LaneInput['cell'];
+type RunningThread = {
+  thread: LongReadThread;
+  cell: LongReadInput['cell'];
   /** The error by which the thread ended. */
   fault: Error | null;
   end: () => Promise<void>;
 };
 
-/** Opens the thread of a lane: the first read starts it, and it ends when no read comes for a while. */
-function openLaneThread(seat: CopyMemorySlot | undefined) {
-  let started: Started | null = null;
+/** Opens the long-read thread: the first read starts it, and it ends when no read comes for a while. */
+function openLongReadThread(seat: CopyMemorySlot | undefined) {
+  let started: RunningThread | null = null;
   let last = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  function start(): Started {
+  function start(): RunningThread {
     const { port1, port2 } = new MessageChannel();
     const cell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const worker = startThread('reads', { cell, port: port2, seat } satisfies LaneInput, [port2]);
-    const own: Started = {
-      thread: callsThrough<LaneThread>(port1),
+    const worker = startThread('reads', { cell, port: port2, seat } satisfies LongReadInput, [port2]);
+    const own: RunningThread = {
+      thread: callsThrough<LongReadThread>(port1),
       cell,
       fault: null,
       async end() {
@@ -175,7 +182,7 @@ function openLaneThread(seat: CopyMemorySlot | undefined) {
       long: LongRead<K>,
       milliseconds: number,
       begun: (drop: () => void) => void,
-    ): Promise<Ended<K>> {
+    ): Promise<LongReadEnd<K>> {
       started ??= start();
       const asked = started;
       last += 1;
@@ -183,7 +190,7 @@ function openLaneThread(seat: CopyMemorySlot | undefined) {
       begun(() => Atomics.store(asked.cell, 0, id));
       try {
         // The kind of the answer is that of the read.
-        return (await asked.thread.read({ id, long, milliseconds })) as Ended<K>;
+        return (await asked.thread.read({ id, long, milliseconds })) as LongReadEnd<K>;
       } catch (error) {
         throw asked.fault ?? error;
       } finally {
@@ -199,19 +206,19 @@ function openLaneThread(seat: CopyMemorySlot | undefined) {
   };
 }
 
-/** Opens a lane; its thread starts with the first read. */
-function openLane({ seat }: { seat?: CopyMemorySlot } = {}) {
-  const turns = createFairQueue({ width: 1, maxWaiting: mostWaiting });
+/** Opens a queue; its thread starts with the first read. */
+function openLongReadQueue({ seat }: { seat?: CopyMemorySlot } = {}) {
+  const tasks = createFairQueue({ width: 1, maxWaiting: mostWaiting });
   const kept = openKept();
-  const thread = openLaneThread(seat);
+  const thread = openLongReadThread(seat);
   let waiting = 0;
 
   /**
    * Reads at the caller's turn. @throws LateError, GoneError, CrowdedError, TooManyCombinationsError; the errors of the
    * read.
    */
-  function read<K extends Kind>(long: LongRead<K>, asker: Asker<K>): Promise<Answered<K>> {
-    const { line, signal, milliseconds, known } = asker;
+  function read<K extends Kind>(long: LongRead<K>, asker: Asker<K>): Promise<LongReadAnswer<K>> {
+    const { caller, signal, milliseconds, known } = asker;
     return new Promise((resolve, reject) => {
       let isOver = false;
       let drop = () => {};
@@ -256,7 +263,7 @@ function openLane({ seat }: { seat?: CopyMemorySlot } = {}) {
         return true;
       }
 
-      turns.take({ line, key: line }, begin).then(
+      tasks.take({ caller, key: caller }, begin).then(
         (done) => {
           if (done !== null) return;
           waiting -= 1;
@@ -274,7 +281,7 @@ function openLane({ seat }: { seat?: CopyMemorySlot } = {}) {
     isStarted: thread.isStarted,
     forget: thread.forget,
     async close() {
-      turns.close();
+      tasks.close();
       kept.close();
       await thread.close();
     },

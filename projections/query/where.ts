@@ -99,6 +99,8 @@ export function compile(where: Where | null, spot: QueryLocation): Sql {
   const crossesMany = where.steps.some((step) => step.kind !== 'member');
   if (!crossesMany) return compileLeaf(where, advance(spot, where.steps));
 
+  const present = withPresence(where);
+  if (present !== where) return compile(present, spot);
   // Over several values, "not equal" means that none of them is equal.
   const positive = positiveOf(where);
   const inner = compileSteps(positive, 0, spot);
@@ -145,6 +147,23 @@ export function pathsWithTables<P extends { steps: readonly PathStep[] }>(
 function stepWithTables(step: PathStep, tablesFor: (tables: Tables) => Tables): PathStep {
   if (step.kind !== 'related') return step;
   return { ...step, tables: tablesFor(step.tables), filter: step.filter && withTables(step.filter, tablesFor) };
+}
+
+/**
+ * A condition on null, over a path through single relationships, as one on whether there is a value: a document that
+ * points at none, or at one that the caller may not see, has no value there.
+ */
+function withPresence(where: Condition): Where {
+  const { steps, leaf, operator, values } = where;
+  const isNegated = operator === 'not_equals' || operator === 'not_in';
+  if (!(isNegated || operator === 'equals' || operator === 'in') || !values.includes(null)) return where;
+  if (leaf.kind === 'list' || steps.some((step) => step.kind === 'items' || (step.kind === 'related' && step.isList)))
+    return where;
+  const presence: Condition = { steps, leaf, operator: 'exists', values: [isNegated ? 1 : 0] };
+  const others = values.filter((value) => value !== null);
+  if (others.length === 0) return presence;
+  const rest: Condition = { ...where, values: others };
+  return isNegated ? { and: [rest, presence] } : { or: [rest, presence] };
 }
 
 function positiveOf(where: Condition): Condition {

@@ -240,6 +240,11 @@ describe('POST …/bulk', () => {
       'docs.2.code': 'docs.2.code is taken by docs.1 in this call',
       'docs.2.time': 'docs.2.time is taken by docs.0 in this call',
     });
+    assert.deepEqual(await errorsAt(409, { docs: [...taken, { title: 'x', code: three }] }), {
+      'docs.1.code': 'docs.1.code is taken by another document',
+      'docs.2.meta.slug': 'docs.2.meta.slug is taken by another document',
+      'docs.3.code': 'docs.3.code is taken by docs.2 in this call',
+    });
   });
 
   async function errorsAt(status: number, body: object): Promise<unknown> {

@@ -427,6 +427,9 @@ describe('Unique fields (7: 409)', () => {
       message: 'code is taken by another document',
       errors: [{ field: 'code', message: 'code is taken by another document' }],
     });
+    const both = await service.call('POST', posts, { title: 'y', code: 'taken', rank: 1 });
+    assert.deepEqual([both.status, fieldsOf(both)], [409, ['code', 'rank']]);
+    assert.equal(both.body.message, 'code is taken by another document; rank is taken by another document');
     const other = await create(posts, { title: 'z', code: 'other' });
     const changed = await service.call('PATCH', `${posts}/${other.id}`, { rank: 1 });
     assert.deepEqual([changed.status, fieldsOf(changed)], [409, ['rank']]);

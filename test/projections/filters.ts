@@ -257,7 +257,7 @@ function endsOf(fields: readonly Field[], prefix = '', hops = 0, isMany = false)
     const inside = (inner: readonly Field[], many: boolean, hop = 0) =>
       hops + hop > 3 ? [] : endsOf(inner, `${path}.`, hops + hop, isMany || many);
     const end = { path, field, hops, isMany };
-    if (field.relationTo) return [end, ...inside([...own, ...fieldsOf(field.relationTo)], true, 1)];
+    if (field.relationTo) return [end, ...inside([...own, ...fieldsOf(field.relationTo)], field.hasMany === true, 1)];
     if (field.fields) return [end, ...inside(field.fields, field.type === 'array')];
     if (field.blocks) {
       // Where blocks disagree about a type, the first one decides.

@@ -103,7 +103,7 @@ export async function undo(call: UndoCall, { batch, isForced, isDry }: Undoing):
 
   if (isDry) {
     const decisions = await decide();
-    refuseClashes(decisions);
+    refuseClashes(app, decisions);
     refuseHeld(app, decisions, null);
     return h.response(named(decisions.map(resultOf), null));
   }

@@ -47,7 +47,7 @@ export async function changeMany(
 
   if (isDry) {
     const decisions = await decide();
-    refuseClashes(decisions);
+    refuseClashes(app, decisions);
     refuseHeld(app, decisions, null);
     return h.response(answerOf(decisions.map(resultOf), null));
   }

@@ -253,7 +253,7 @@ export async function recordAll(
   const { app } = call;
   const result = await writeMany(call, streams, async () => {
     const decisions = await decide();
-    refuseClashes(decisions);
+    refuseClashes(app, decisions);
     const { id: batch } = app.ids.next();
     const changes = decisions.flatMap(({ change, also, ...rest }) => [change ?? unchanged(rest), ...also]);
     const isChanged = decisions.some(({ change }) => change !== null);

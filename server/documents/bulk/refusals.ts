@@ -3,7 +3,7 @@ import { counted } from '../../../config/counted.ts';
 import { DomainError, type ErrorCode, type FieldError, invalidFields } from '../../../config/errors.ts';
 import type { Claim } from '../../../events/facts/log.ts';
 import type { App } from '../../app.ts';
-import { fieldOf } from '../write/writes.ts';
+import { fieldOf, heldAmong } from '../write/writes.ts';
 import type { Item, ItemDecision } from './items.ts';
 
 /** How many documents a 403 names at most. */
@@ -88,8 +88,12 @@ export function refusalOfHook(error: unknown, { at, id }: Item): unknown {
   return error;
 }
 
-/** @throws DomainError `conflict` naming the unique values that several documents of the call would have. */
-export function refuseClashes(decisions: readonly ItemDecision[]): void {
+/**
+ * Refuses unique values that several documents of the call would have.
+ *
+ * @throws DomainError `conflict` naming these values, and those that other documents have.
+ */
+export function refuseClashes(app: App, decisions: readonly ItemDecision[]): void {
   const first = new Map<string, Item>();
   const errors = gatherErrors();
   for (const { item, change } of decisions) {
@@ -100,23 +104,22 @@ export function refuseClashes(decisions: readonly ItemDecision[]): void {
       else errors.add([clashOf(item, claim, `is taken by ${nameOf(other)} in this call`)]);
     }
   }
+  if (errors.all().length === 0) return;
+  errors.add(heldIn(app, decisions, null));
   refuseTaken(errors.all());
 }
 
 /** @throws DomainError `conflict` naming the unique values that other documents have; `claim` is one of them. */
 export function refuseHeld(app: App, decisions: readonly ItemDecision[], claim: Claim | null): void {
   const errors = gatherErrors();
-  for (const { item, change } of decisions) {
-    for (const one of change?.claims ?? []) {
-      const isTold = claim !== null && one.scope === claim.scope && one.value === claim.value;
-      if (isTold || isHeld(app, one)) errors.add([clashOf(item, one, 'is taken by another document')]);
-    }
-  }
+  errors.add(heldIn(app, decisions, claim));
   refuseTaken(errors.all());
 }
 
-function isHeld({ events }: App, { scope, value, former }: Claim): boolean {
-  return events.holderOf(scope, value) !== null || (former !== undefined && events.holderOf(scope, former) !== null);
+function heldIn(app: App, decisions: readonly ItemDecision[], claim: Claim | null): FieldError[] {
+  return decisions.flatMap(({ item, change }) => {
+    return heldAmong(app, change?.claims ?? [], claim).map((one) => clashOf(item, one, 'is taken by another document'));
+  });
 }
 
 function clashOf({ within }: Item, { scope }: Claim, problem: string): FieldError {

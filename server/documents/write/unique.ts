@@ -10,11 +10,11 @@ type Rival = { field: string; id: string };
  * Refuses unique values that other documents have, before anything is kept for a document that the log would refuse.
  * The log still decides.
  *
- * @throws DomainError `conflict` naming the field.
+ * @throws DomainError `conflict` naming the fields.
  */
 export async function refuseTaken(target: Target, change: Change): Promise<void> {
-  const [rival] = await rivalsOf(target, change);
-  if (rival) throw taken({ scope: `${target.slug}.${rival.field}` });
+  const rivals = await rivalsOf(target, change);
+  if (rivals.length > 0) throw taken(rivals.map(({ field }) => ({ scope: `${target.slug}.${field}` })));
 }
 
 /** The documents that have the unique values of a change, by the read tables. */

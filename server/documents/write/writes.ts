@@ -2,7 +2,7 @@ import { DomainError } from '../../../config/errors.ts';
 import { batchStream } from '../../../events/facts/catalogue.ts';
 import type { Actor } from '../../../events/facts/envelope.ts';
 import { type Change, type Claim, type Command, changeOf, type FirstAnswer } from '../../../events/facts/log.ts';
-import type { RouteCall } from '../../app.ts';
+import type { App, RouteCall } from '../../app.ts';
 import { appendOf } from '../../callers/append.ts';
 import { requireLiving } from '../../callers/sessions.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
@@ -35,10 +35,10 @@ const queues = new Map<string, { last: Promise<unknown>; length: number }>();
  * Decides and appends, again until no rival came in between. Every try decides on the current state, so that the access
  * rules see it, and concurrent changes of different fields all survive.
  *
- * @throws DomainError `conflict` naming the unique field that is taken; `unavailable` if too many wait.
+ * @throws DomainError `conflict` naming the unique fields that are taken; `unavailable` if too many wait.
  */
 export function write<T>(call: RouteCall, stream: string, decide: () => Promise<WriteDecision<T>>): Promise<T> {
-  return inQueue([stream], () => untilFirst(call, actorOf(call.request), trialOf(decide)));
+  return inQueue([stream], () => untilFirst(call, actorOf(call.request), trialOf(call, decide)));
 }
 
 /** As {@link write}, with another cause for the events to name than the caller. */
@@ -47,14 +47,19 @@ export function writeAs<T>(
   { stream, actor }: { stream: string; actor: Actor },
   decide: () => Promise<WriteDecision<T>>,
 ): Promise<T> {
-  return inQueue([stream], () => untilFirst(call, actor, trialOf(decide)));
+  return inQueue([stream], () => untilFirst(call, actor, trialOf(call, decide)));
 }
 
-function trialOf<T>(decide: () => Promise<WriteDecision<T>>): () => Promise<Try<T>> {
+function trialOf<T>({ app }: RouteCall, decide: () => Promise<WriteDecision<T>>): () => Promise<Try<T>> {
   return async () => {
     const { decision, also = [], answer } = await decide();
     const [first, ...otherStreams] = decision ? [decision, ...also] : also;
-    return { command: first ? { ...first, otherStreams } : null, answer, refuse: refuseTaken };
+    const claims = [first, ...otherStreams].flatMap((change) => change?.claims ?? []);
+    const refuse = async (claim: Claim) => {
+      const held = heldAmong(app, claims, claim);
+      throw taken(held.length > 0 ? held : [claim]);
+    };
+    return { command: first ? { ...first, otherStreams } : null, answer, refuse };
   };
 }
 
@@ -137,15 +142,21 @@ async function untilFirst<T>({ app, request }: RouteCall, actor: Actor, decide: 
   throw new DomainError('conflict', 'others keep changing this document; read it and try again');
 }
 
-async function refuseTaken(claim: Claim): Promise<never> {
-  throw taken(claim);
+/** The claims that other documents have. @param known one that the log found, which this thread may not know yet. */
+export function heldAmong({ events }: App, claims: readonly Claim[], known: Claim | null): Claim[] {
+  const isHeld = (scope: string, value: string) => events.holderOf(scope, value) !== null;
+  return claims.filter(({ scope, value, former }) => {
+    if (scope === known?.scope && value === known.value) return true;
+    return isHeld(scope, value) || (former !== undefined && isHeld(scope, former));
+  });
 }
 
-/** The refusal of a change whose unique value another document has. */
-export function taken({ scope }: Pick<Claim, 'scope'>): DomainError {
-  const field = fieldOf(scope);
-  const message = `${field} is taken by another document`;
-  return new DomainError('conflict', message, [{ field, message }]);
+/** The refusal of a change whose unique values other documents have. */
+export function taken(claims: readonly Pick<Claim, 'scope'>[]): DomainError {
+  const errors = claims.map(({ scope }) => {
+    return { field: fieldOf(scope), message: `${fieldOf(scope)} is taken by another document` };
+  });
+  return new DomainError('conflict', errors.map(({ message }) => message).join('; '), errors);
 }
 
 /** The path of the field of a unique value. */

@@ -88,7 +88,7 @@ describe('The files in deploy/', () => {
     it(`have ${file} of the Compose specification, whose services are read-only and without capabilities`, () => {
       const compose: Compose = parse(textOf(file), { merge: true });
       const ajv = new Ajv2019({ strict: false, validateFormats: false });
-      // It names its parts by a key that its draft no longer has.
+      // The specification names its parts by a key that its draft no longer has.
       const withoutNames = (key: string, value: unknown) =>
         ['id', '$schema'].includes(key) && typeof value === 'string' ? undefined : value;
       const schema = JSON.parse(JSON.stringify(composeSchema), withoutNames);
@@ -161,7 +161,7 @@ describe('The files in deploy/', () => {
     assert.deepEqual(/@([^/]+)\/annals\?/.exec(textOf('compose-nodes.yaml'))?.[1]?.split(','), servers);
   });
 
-  it('have one pod where a log belongs to one process', () => {
+  it('have one pod if a log belongs to one process', () => {
     assert.match(textOf('kubernetes.yaml'), /\n {2}replicas: 1\n/);
   });
 

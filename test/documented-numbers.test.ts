@@ -19,7 +19,9 @@ const day = 24 * 3600 * 1000;
 const { host, port, keepAliveSeconds, readSeconds, cacheMiB, drainSeconds, verifyPercent } = defaultSettings;
 const users = checkConfig({ collections: [{ slug: 'users', auth: true, fields: [] }] }).collections.get('users')?.auth;
 
-/** A number of the product, the same written down here, and the sentence of the documentation that promises it. */
+/**
+ * A number of the product, the same number written down here, and the sentence of the documentation that promises it.
+ */
 const promised: [what: string, has: unknown, is: unknown, page: string, says: RegExp][] = [
   ['an idempotency key', idempotencyMilliseconds, 7 * day, 'rest.md', /a key that is older than 7 days/],
   ['the token of a preview', previewSeconds, 900, 'rest.md', /A token is valid for 15 minutes/],

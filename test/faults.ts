@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 // tried.
 
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'annals-faults-'));
-// Its servers run as another user.
+// The PostgreSQL servers run as another user.
 chmodSync(folder, 0o711);
 const admin = { user: 'admin', password: 'annals-tests' };
 // Read when the helpers are loaded: servers are started when a scenario needs them.

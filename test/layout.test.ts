@@ -55,9 +55,9 @@ const rules: Record<string, Rule> = {
     folders: ['config', 'storage', 'events', 'projections', 'server'],
     packages: ['age-encryption', 'csv-parse', 'pino', 'tar-stream'],
   },
-  // It runs in browsers: of the configuration it takes the types, and types alone.
+  // The client runs in browsers: of the configuration it takes only the types.
   client: { folders: ['config'], packages: [] },
-  // It runs in browsers, is built by itself, and talks to the service through the client alone.
+  // The admin application runs in browsers, has a build of its own, and talks to the service only through the client.
   admin: {
     folders: ['client'],
     packages: [
@@ -128,8 +128,8 @@ const adminFloors: readonly string[] = [
 ];
 
 /**
- * The areas of `admin/src/pages/` that an area may take parts of, beside itself: forms choose files, files show their
- * references.
+ * The areas of `admin/src/pages/` from which an area may import parts, beside itself: forms choose files, files show
+ * their references.
  */
 const neighbours: Record<string, readonly string[]> = { document: ['media'], media: ['references'] };
 
@@ -273,7 +273,7 @@ describe('The import direction (style 1.1)', () => {
         exclude: (name) => name === 'node_modules' || name.startsWith('.'),
       }).map((file) => file.split(/[\\/]/)[0] as string),
     );
-    // And what `npm run build` makes of the rest.
+    // Tests, benchmarks, the build of the binary, and built files have no rules.
     for (const folder of ['test', 'bench', 'dist', 'binary', 'build']) folders.delete(folder);
     assert.deepEqual([...folders].sort(), Object.keys(rules).sort());
   });
@@ -314,7 +314,7 @@ describe('The import direction (style 1.1)', () => {
     const own = ['threads', 'carried', 'version', 'form'].map((name) => `server/platform/${name}.ts`);
     const finding = /\bnew Worker\(|\bnew URL\([^)]*import\.meta\.url|import\.meta\.(?:dirname|filename)/;
     const found = sources.filter((file) => finding.test(readFileSync(join(root, file), 'utf8')));
-    // The folder of our own code, which an error of an author is not in.
+    // An author's error has no frame in the folder of our own code.
     assert.deepEqual(found.sort(), [...own, 'server/settings/load-errors.ts'].sort());
     const missing = [...ownAssets, ...Object.values(threadModules).map((path) => `${path}.ts`)].filter(
       (path) => !existsSync(join(root, path)),
@@ -332,7 +332,7 @@ describe('The import direction (style 1.1)', () => {
     }
   });
 
-  it('is found broken where it is', () => {
+  it('is found broken if it is', () => {
     const source = [
       "import Hapi, { type Server } from '@hapi/hapi';",
       "import type { App } from '../server/app.ts';",
@@ -450,7 +450,7 @@ const choosers = [
   'server/accounts/mail/mailbox.ts',
 ];
 
-/** Where a source text chooses a status from 400 on, beside what it says in comments. */
+/** The places at which a source text chooses a status from 400 on; comments do not count. */
 function statusesIn(text: string): string[] {
   const code = text.replace(/^\s*\/\/.*$/gm, '').replace(/\/\*.*?\*\//gs, '');
   const byBoom = /\bBoom\.(?!isBoom\b)\w+\(/g;
@@ -460,7 +460,7 @@ function statusesIn(text: string): string[] {
 }
 
 describe('A wait of a test', () => {
-  /** A bound of ten seconds or more is one of a wait for what has to come; shorter ones are what is measured. */
+  /** A bound of ten seconds or more limits a wait; shorter ones are measured times. */
   const own =
     /(?:const|let) \w+ = (?:Date|performance)\.now\(\) \+ \d{2,3}_?000\b|(?:eventually|askUntil|inTime)\([^\n]*, [\d_]{4,}\)/;
 
@@ -499,7 +499,7 @@ describe('The status of an error', () => {
     );
   });
 
-  it('is found where a file chooses it', () => {
+  it('is found if a file chooses it', () => {
     const choosing = [
       "throw Boom.notFound('there is no such file');",
       'const boom = new Boom.Boom(error.message, { statusCode });',

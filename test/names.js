@@ -2,8 +2,8 @@ import { globSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 
 // npm run test:names: the names of all tests, quick and long, behind their file and suites, a line each, to compare
-// before and after a change. No test is run: node:test is another module for these files. Tests that a test makes as it
-// runs are not among them.
+// before and after a change. No test is run: these files get another module as node:test. Tests that a test makes as it
+// runs are not listed.
 const recorder = new URL('./helpers/name-recorder.js', import.meta.url).href;
 registerHooks({
   resolve: (specifier, context, next) =>

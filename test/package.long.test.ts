@@ -62,7 +62,7 @@ const compilerOptions = {
   typeRoots: [join(root, 'node_modules/@types')],
 };
 
-/** A hapi server with the service as a plugin, and the service once more beside it, each asked for what it has made. */
+/** A hapi server with the service as a plugin, and the service once more beside it; each is asked for its documents. */
 const hosting = `import Hapi from '@hapi/hapi';
 import { createServer } from 'node:http';
 import { annals, mount } from 'annals/server';
@@ -88,12 +88,12 @@ host.close();
 
 type Packed = { filename: string; unpackedSize: number; files: { path: string; size: number }[] };
 
-/** npm, in a folder; what it says is in the error where it fails, as it does without a registry. */
+/** Runs npm in a folder; if it fails, as it does without a registry, the error has its output. */
 async function npm(folder: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
   return run('npm', [...args, '--no-audit', '--no-fund'], { cwd: folder, shell: isWindows, maxBuffer: 2 ** 24 });
 }
 
-/** Runs a script of Node to its end and gives what it prints. */
+/** Runs a script of Node to its end and returns its output. */
 async function node(args: readonly string[], cwd = root): Promise<string> {
   try {
     return (await run(process.execPath, args, { cwd })).stdout;
@@ -109,7 +109,7 @@ function commandOf(name: string, command: string, from = import.meta.url): strin
   return join(dirname(file), JSON.parse(readFileSync(file, 'utf8')).bin[command]);
 }
 
-/** The same of what is installed in a folder, as npm has linked it. */
+/** The path of a command of a package that is installed in a folder, as npm has linked it. */
 function commandIn(folder: string, command: string): string {
   return isWindows
     ? commandOf('annals', command, pathToFileURL(join(folder, 'x.js')).href)
@@ -190,7 +190,7 @@ describe('The package that npm makes', () => {
     assert.deepEqual(made.dependencies, Object.fromEntries(typed));
     for (const name of Object.keys(dependencies).filter((one) => !(one in made.dependencies)))
       assert.equal(made.devDependencies[name], dependencies[name], name);
-    // npm would take it for a script that runs where the package is installed.
+    // npm would run it as a script wherever the package is installed.
     assert.equal(made.scripts.prepare, undefined);
     assert.equal(manifest(), ours);
   });
@@ -272,7 +272,7 @@ describe('The package that npm makes', () => {
       const url = await service.listening;
       writeFileSync(join(site, 'first-call.ts'), firstCall(url));
       assert.equal(await node(['first-call.ts'], site), 'the first\n');
-      // Made by, and made of, what the package carries along of others.
+      // These need the packages that this package carries along.
       const headers = { 'x-api-key': apiKey };
       const document = await (await fetch(`${url}/api/openapi.json`, { headers })).json();
       assert.ok(document.paths['/api/collections/notes']);
@@ -322,7 +322,7 @@ describe('A checkout without the packages for development', () => {
   before(async () => {
     const left = ['.git', 'node_modules', 'dist', 'build', 'data'];
     for (const name of readdirSync(root).filter((one) => !left.includes(one) && !one.endsWith('.tgz'))) {
-      // The Node that came along, if one did, is not downloaded again.
+      // A Node that came along is not downloaded again.
       const made = ['runtime/node_modules', 'admin/node_modules', 'admin/dist'].map((path) => join(root, path));
       const filter = (path: string) => !made.includes(path);
       cpSync(join(root, name), join(folder, name), { recursive: true, filter });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 
 // node test/retry.js REPORT [OPTION]…: runs the failed tests of a report once more, if all of them are in
 // unsteady.json, with the options of node --test. TEST_UNSTEADY names another list. Two busy loops run beside them: a
-// test that fails where others use the machine is to pass there. It ends with 0 if they pass.
+// test that fails on a busy machine must pass on one. The exit code is 0 if they pass.
 const [, , report = '', ...options] = process.argv;
 const list = process.env.TEST_UNSTEADY ?? new URL('./unsteady.json', import.meta.url);
 const known = JSON.parse(readFileSync(list, 'utf8'));
@@ -24,7 +24,7 @@ else {
   });
   for (const loop of loops) loop.kill('SIGKILL');
   process.stdout.write(stdout);
-  // A name that no test has any more is a run of none, which passes.
+  // A pattern that no test matches runs none, and passes.
   const hasPassed = failed.every(({ test }) => stdout.includes(`✔ ${test} (`));
   end(hasPassed ? (status ?? 1) : 1, `retried ${failed.length}:\n${namesOf(failed)}`);
 }

@@ -41,7 +41,7 @@ describe('The retry of a failed test', () => {
     assert.doesNotMatch(unknown.stderr, /has few tests/);
   });
 
-  it('fails where the test does not pass, or no failed test is to be found', () => {
+  it('fails if the test does not pass, or no failed test is to be found', () => {
     const none = retry('no test failed', []);
     assert.deepEqual([none.status, none.stderr], [1, 'no failed test has a place in the report\n']);
     const renamed = { ...steady, test: 'has another name by now' };

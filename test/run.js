@@ -31,14 +31,13 @@ if (missing.length > 0) {
   const timesFolder = mkdtempSync(join(tmpdir(), 'annals-times-'));
   process.env.TEST_TIMES ??= join(timesFolder, 'tests');
   const run = [
-    // The runner follows each promise of a test: with more room for young objects that takes a twelfth less of the time
-    // of the CPU.
+    // The runner follows each promise of a test: more room for young objects saves a twelfth of the CPU time.
     '--max-semi-space-size=64',
     '--import',
     './test/helpers/cache.js',
     '--test',
     '--test-concurrency=4',
-    // Of one test; Node 22 takes it for a whole file, and one that runs a batch is long.
+    // The timeout of one test; Node 22 applies it to a whole file, and a file that runs a batch takes long.
     '--test-timeout=300000',
     // Node 22 writes TAP otherwise, in which .ci/run does not find the failures.
     ...(options.some((option) => option.startsWith('--test-reporter')) ? [] : ['--test-reporter=spec']),
@@ -53,7 +52,7 @@ if (missing.length > 0) {
   });
 }
 
-/** Prints what the run has taken of the CPU, and the ten tests that took most of it. */
+/** Prints the CPU time of the run, and the ten tests that took most of it. */
 function tellDearest(file) {
   if (!existsSync(file)) return;
   const lines = readFileSync(file, 'utf8').split('\n');
@@ -64,10 +63,10 @@ function tellDearest(file) {
 }
 
 /**
- * A new folder in memory for the temporary files of all tests, where Linux has one that is large enough, and from which
+ * A new folder in memory for the temporary files of all tests, if Linux has one that is large enough and from which
  * programs can be run: a new data directory syncs its files dozens of times, which on a disk is most of the time of a
- * start. A test of a crash kills a process, not the machine, and one of a full disk mounts its own. TEST_DISK is where
- * temporary files are otherwise.
+ * start. A test of a crash kills a process, not the machine, and a test of a full disk mounts its own. TEST_DISK names
+ * the usual folder of temporary files.
  *
  * @returns {string | null}
  */

@@ -24,7 +24,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 const mostTold = 10;
 let told = 0;
 
-/** A failure has the lines of its error, of which those of the project say where. */
+/** Prints a failure with the lines of its error; those of the project show the place. */
 function tell(failed: number, failure: string): void {
   told += 1;
   if (told > mostTold) return;

@@ -27,7 +27,7 @@ describe('The list of unsteady tests', () => {
     assert.deepEqual(problemsOf(JSON.parse(readFileSync(file, 'utf8')), Date.now()), []);
   });
 
-  it('is refused where it has more, or one for longer, or without a reason', () => {
+  it('is refused if it has more, or one for longer, or without a reason', () => {
     const today = Date.parse('2026-03-20T10:00:00Z');
     const entry = { file: 'test/unsteady.test.ts', test: 'x', since: '2026-03-10', reason: 'a wait that is too short' };
     const wrong = (...entries: object[]) => problemsOf(entries, today).length;

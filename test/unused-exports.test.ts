@@ -5,8 +5,8 @@ import { describe, it } from 'node:test';
 
 const root = join(import.meta.dirname, '..');
 /**
- * The number of exports that no other file takes, by folder. These are upper bounds that only decrease, until each is
- * 0: what only its own file uses needs no `export`. The ones of cli/ are in a text that `annals types` writes.
+ * The number of exports that no other file imports, by folder. These are upper bounds that only decrease, until each is
+ * 0: a name that only its own file uses needs no `export`. The ones of cli/ are in a text that `annals types` writes.
  */
 const left: Record<string, number> = {
   'admin/src': 0,
@@ -35,7 +35,7 @@ const text = new Map(
     .map((file) => [file, readFileSync(join(root, file), 'utf8')]),
 );
 
-/** The exports that a file takes of others, each as `file name`; `file *` for all of a file. */
+/** The exports that a file imports from others, each as `file name`; `file *` for all of a file. */
 function takenIn(file: string, source: string): string[] {
   const resolved = (specifier: string) => normalize(join(dirname(file), specifier)).replaceAll('\\', '/');
   const named = [...source.matchAll(/(?:import|export)(?: type)?(?: \w+,)? \{([^}]*)\} from '(\.[^']+)'/g)].flatMap(

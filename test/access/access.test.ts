@@ -66,7 +66,7 @@ before(async () => {
 
 const operations = ['list', 'read', 'create', 'update', 'delete'] as const;
 
-/** Does one thing to a collection, on a document of its own where it would be gone afterwards. */
+/** Attempts one operation on a collection, with a document of its own if the operation would remove it. */
 async function attempt(
   operation: (typeof operations)[number],
   slug: string,
@@ -174,7 +174,7 @@ describe('Anonymous callers (5, 7)', () => {
     );
   });
 
-  it('get 401 where a rule says no and where there is no rule', async () => {
+  it('get 401 if a rule says no, and without a rule', async () => {
     for (const slug of ['denied', 'plain', 'laterDenied']) {
       assert.deepEqual(await statuses(slug, anonymous), refused(401), slug);
     }
@@ -182,7 +182,7 @@ describe('Anonymous callers (5, 7)', () => {
     assert.deepEqual(body, { statusCode: 401, error: 'Unauthorized', message: 'an API key or a token is needed' });
   });
 
-  it('may read without writing where only read is open', async () => {
+  it('may read without writing if only read is open', async () => {
     assert.deepEqual(await statuses('readable', anonymous), { ...refused(401), list: 200, read: 200 });
   });
 
@@ -241,7 +241,7 @@ describe('Whether a document exists', () => {
     }
   });
 
-  it('is told where the collection is open', async () => {
+  it('is told if the collection is open', async () => {
     for (const operation of ['read', 'update', 'delete'] as const) {
       assert.equal((await attempt(operation, 'public', anonymous, missing)).status, 404);
       assert.equal((await attempt(operation, 'plain', { key: apiKey }, missing)).status, 404);
@@ -316,7 +316,7 @@ describe('The headers for caches', () => {
     assert.deepEqual([again.status, ...told(again)], [304, 'private, no-cache', `accept-encoding,${caller}`]);
   });
 
-  it('of an answer without a credential: it may be kept, is asked for again, and is not for who has a credential', async () => {
+  it('of an anonymous answer allow keeping it with revalidation, and never for a caller with a credential', async () => {
     for (const path of [...calls, '/api/collections/plain', '/api/schemas'])
       assert.deepEqual(told(await service.call('GET', path, undefined, anonymous)), ['no-cache', caller], path);
   });

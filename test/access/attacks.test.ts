@@ -78,7 +78,7 @@ describe('a caller who may not', () => {
   it('is not told by an upsert which unique values there are', async () => {
     for (const as of [stranger, anonymous, scopeless])
       assert.deepEqual(told(await upsert('hidden', as)), told(await upsert('nowhere', as)));
-    // One who may create is told by the clash of a create as well.
+    // A caller who may create learns as much from the clash of a create.
     assert.equal((await upsert('hidden', stranger, 'let in')).status, 403);
     for (const email of ['eve@example.org', 'eva@example.org']) {
       const { status, body } = await post('users/bulk', { docs: [{ email, name: 'x' }], upsertBy: 'email' }, anonymous);

@@ -23,7 +23,7 @@ import { createWorld, type World } from './barrage/world.ts';
 const service = useServiceHere(config);
 const callers = spreadOf(callerNames, 6);
 
-/** All that an answer says, packed or not. */
+/** The whole text of an answer, decompressed if it is compressed. */
 function textOf({ headers, body }: Answer): string {
   const type = headers.get('content-type') ?? '';
   const head = JSON.stringify([...headers]);
@@ -69,7 +69,7 @@ describe('A value that a caller may not see', () => {
       routes.filter((route) => !isWrite(route)),
       world.ids,
     );
-    // Of the queries a few are tried in a short run, and all paths without one.
+    // A short run tries all paths without a query, and a few queries.
     reads = [
       ...all.filter(({ isBase }) => isBase),
       ...spreadOf(

@@ -21,7 +21,7 @@ describe('The attacks of the long tests', () => {
     assert.ok(routes.length > 150);
   });
 
-  // Each of these fails with the name of a route, and of what there is no value for.
+  // Each of these tests fails with the name of a route, and of the parameter without a value.
   it('have an address for every route, and values for every parameter that it declares', () => {
     for (const route of routes) assert.ok(addressesOf([route], ids).length > 0, `${route.name} has no address`);
   });

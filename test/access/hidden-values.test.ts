@@ -7,7 +7,10 @@ import type { Answer, CallOptions } from '../helpers/service.ts';
 
 const password = 'correct horse battery';
 
-/** Editors read everything; writers write what they may not read. Hooks hide what is stored from all but keys. */
+/**
+ * Editors read everything; writers write fields that they may not read. Hooks hide stored values from all callers but
+ * keys.
+ */
 const config = `
 const isEditor = ({ user }) => user?.collection === 'editors';
 const anyone = () => true;
@@ -141,7 +144,7 @@ describe('A value that a read hook hides', () => {
     'counted?where[plain][equals]=PLAIN&sort=plain',
   ];
 
-  it('is no field to filter or sort by, unless it is queryable, and for the key of the environment always one', async () => {
+  it('cannot be filtered or sorted by unless it is queryable; the key of the environment always can', async () => {
     const scopes = [{ collections: '*', operations: ['read'] }];
     const { body: key } = await service.call('POST', '/api/keys', { name: 'reads', scopes });
     for (const as of [{ key: null }, writer, editor, { key: key.secret }]) {
@@ -211,7 +214,7 @@ describe('The answer to a write', () => {
     assert.deepEqual([deleted.status, namesIn(deleted), deleted.body.id], [200, times, made.body.id]);
   });
 
-  it('is the whole document where a where object of the rule admits to it', async () => {
+  it('is the whole document if a where object of the rule admits it', async () => {
     const path = '/api/collections/own';
     const made = await service.call('POST', path, { title: 'will@example.org', mood: 'sad' }, writer);
     assert.deepEqual(namesIn(made), [...times, 'mood', 'title'].sort());
@@ -277,7 +280,7 @@ describe('The answer to a write', () => {
     assert.deepEqual(Object.keys(file).sort(), [...times, ...ofFile, 'alt'].sort());
   });
 
-  it('to a key without the scope read has what was sent, and names none of what it may read elsewhere', async () => {
+  it('gives a key without the scope read only what it sent', async () => {
     const id = await created('parted', { title: 'x', mood: 'sad' });
     const { body: key } = await service.call('POST', '/api/keys', {
       name: 'writes',
@@ -300,7 +303,7 @@ describe('A write of a value that is there already', () => {
     return answer.results.map(({ outcome, version }: { outcome: string; version: number }) => [outcome, version]);
   };
 
-  it('counts as a change where the caller may not read it, so that a guess is not told from a change', async () => {
+  it('counts as a change if the caller may not read it, so that a guess shows nothing', async () => {
     const cases: [slug: string, data: object, isSeen: boolean][] = [
       ['closed', { mood: 'sad' }, false],
       ['closed', { title: 'x' }, false],

@@ -90,7 +90,7 @@ describe('An API key with one scope', () => {
           typeof need === 'object' && 'oneOf' in need && need.oneOf.flat().some((one) => holds(grant, one));
         const wanted = need !== 'any' && 'never' in need ? need.status : 403;
         for (const { status, about } of await callAll(route, key)) {
-          // A key that holds a part of what is needed is told that a document is not there.
+          // A key with a part of the needed scopes learns that a document does not exist.
           assert.ok(status === wanted || (status === 404 && holdsPart), about);
           refused += 1;
         }

@@ -5,7 +5,7 @@ import { useServiceHere } from '../helpers/embedded.ts';
 import { request } from '../helpers/requests.ts';
 import type { CallOptions } from '../helpers/service.ts';
 
-/** Of each collection a part is for everybody; `closed` is for trusted code alone. */
+/** A part of each collection is for everybody; `closed` is only for trusted code. */
 const config = `
 const title = { name: 'title', type: 'text', index: true };
 const fields = [

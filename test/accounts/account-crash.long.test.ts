@@ -20,11 +20,14 @@ const config = {
     { slug: 'users', auth: { useAPIKey: true, tokenExpiration: 86_400 }, fields: [{ name: 'note', type: 'text' }] },
   ],
 };
-/** Each costs a start; more of them are tried by hand. */
+/** Each round costs a start; more of them are tried by hand. */
 const rounds = roundsOf(3, 2);
 const invitedAtOnce = 4;
 
-/** All that was ever tried for one address. A password is what the last acknowledged attempt says, or a later one. */
+/**
+ * Everything that was ever tried for one address. The password is that of the last acknowledged attempt, or of a later
+ * one.
+ */
 type Story = {
   email: string;
   id: string | null;
@@ -166,7 +169,7 @@ async function checkStory(service: Service, story: Story): Promise<Story | null>
   assert.fail(`${email} cannot log in with any of ${possible.join(', ')}`);
 }
 
-/** Some at a time: of more, some would be told that too many wait. */
+/** Checks some at a time: of more, some would be refused because too many wait. */
 async function checkStories(service: Service, stories: Story[]): Promise<Story[]> {
   const left = [...stories];
   const checked: Story[] = [];

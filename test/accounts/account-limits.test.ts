@@ -88,7 +88,7 @@ describe('The limit of calls', () => {
     assert.ok(passed <= limit && passed >= limit - 2, `${about}: ${passed} of ${answers.length} came through`);
   }
 
-  /** As many calls at once as are given, on connections of their own and so to all threads. */
+  /** Sends `count` calls at once, on connections of their own and so to all threads. */
   const atOnce = (count: number, send: (number: number) => Promise<Answer>) =>
     Promise.all(Array.from({ length: count }, (_, number) => send(number)));
 
@@ -144,7 +144,7 @@ describe('The limit of calls', () => {
     const asked = () => recordedEvents(limited.data, `accounts/members/${body.id}`).map(({ type }) => type);
     const isReset = (type: string) => type === 'password.reset.requested';
     await eventually(() => asked().filter(isReset).length === 5);
-    // The calls come before it, and so would what they record.
+    // The calls come before this write, and so would their events.
     await limited.call('PATCH', `${members}/${body.id}`, { password: 'another good one' });
     assert.equal(asked().filter(isReset).length, 5);
   });

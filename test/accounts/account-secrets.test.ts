@@ -50,7 +50,7 @@ function password(what: string): string {
   return made;
 }
 
-/** Calls, and keeps the answer and what is secret in it. */
+/** Calls, and keeps the answer and the secrets in it. */
 async function call(method: string, path: string, body?: unknown, options: CallOptions = anonymous): Promise<Answer> {
   const answer = await service.call(method, path, body, options);
   bodies.push(JSON.stringify(answer.body));
@@ -267,7 +267,7 @@ describe('After a tour through every route', () => {
       mailbox.received.map(({ mail }) => [mail.subject, mail.text, mail.html, mail.headers]),
     );
     assertNone(new Map([['a mail', Buffer.from(mails)]]), [...passwords, ...digests, ...own]);
-    // An answer shows what was sent with it: a filter, and an invalid e-mail.
+    // An answer repeats parts of its request: a filter, and an invalid e-mail.
     const shown = [...passwords].filter((one) => !one.startsWith('in '));
     assertNone(new Map([['an answer', Buffer.from(bodies.join('\n'))]]), [...shown, ...digests, ...own]);
 

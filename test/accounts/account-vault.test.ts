@@ -48,7 +48,7 @@ describe('A vault that was lost', () => {
 });
 
 describe('A hash in the vault', () => {
-  it('that was put in place of another is found by verify, opens nothing, and is told; nothing of it is in the log', async (t) => {
+  it('that replaces another is found by verify, logs in no one, is reported, and is not in the log', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const first = await startHere(t, config, { data });
     const make = async (email: string, itsPassword: string) =>
@@ -112,7 +112,7 @@ function credentialsOf(data: string, id: string): unknown[] {
   return found;
 }
 
-/** Has the password of an account be one that was set before events said which hash was kept. */
+/** Turns the password of an account into one that was set before events said which hash was kept. */
 function setAsBefore(data: string, id: string): void {
   const credential = randomUUID();
   const [now] = credentialsOf(data, id);

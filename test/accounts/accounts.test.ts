@@ -179,7 +179,7 @@ describe('A user who logs in (2.6, 4.4)', () => {
     }
   });
 
-  it('is needed where an API key alone is not enough', async () => {
+  it('is needed if an API key by itself is not enough', async () => {
     for (const [method, path] of [
       ['GET', 'me'],
       ['POST', 'logout'],
@@ -235,7 +235,7 @@ describe('Rules and hooks (5)', () => {
     assert.equal((await service.call('DELETE', path, undefined, other.as)).status, 403);
   });
 
-  it('hold for the user where a key and a token come together', async () => {
+  it('hold for the user if a key and a token come together', async () => {
     const { token } = await newUser('jane');
     const both = { headers: { authorization: `Bearer ${token}` } };
     assert.equal((await service.call('GET', '/api/collections/users', undefined, both)).body.total > 1, true);
@@ -597,7 +597,7 @@ describe('A lock (3)', () => {
       log.next();
       const answers = await attempts(email);
       const types = () => log.next().map(({ type }) => type);
-      // Those that come at once are recorded in any order.
+      // The events of simultaneous attempts are recorded in any order.
       const found: string[] = [];
       if (email.startsWith('ugo')) await eventually(() => found.push(...types()) >= 4);
       assert.deepEqual(

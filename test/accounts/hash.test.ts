@@ -57,7 +57,7 @@ describe('the threads that hash passwords', () => {
     }
   });
 
-  it('end after a time with nothing to do, where they are told to, and begin again', async (t) => {
+  it('end after an idle time if they are told to, and begin again', async (t) => {
     const file = join(temporaryFolder(t), 'thread.mjs');
     writeFileSync(
       file,
@@ -79,7 +79,7 @@ describe('the threads that hash passwords', () => {
     for (const [index, word] of words.entries()) assert.ok(bcrypt.compareSync(word, hashes[index] as string));
   });
 
-  it('refuse to compare with a text that is not a hash, which would be done at once, and go on', async (t) => {
+  it('refuse to compare with a text that is not a hash, and go on', async (t) => {
     const threads = start(t, 1);
     await assert.rejects(threads.compare('correct horse', '$2b$04$short', 4), /not a bcrypt hash/);
     assert.match(await threads.hash('correct horse', 4), /^\$2b\$04\$/);

@@ -19,7 +19,7 @@ const start2026 = Date.UTC(2026, 0, 1);
 
 type Keeping = {
   passwords: PasswordService;
-  /** The same, with what only the main thread has. */
+  /** The service as the main thread has it, with more calls. */
   main: MainPasswordService;
   vault: Vault;
   folder: string;
@@ -133,7 +133,7 @@ describe('keeping passwords', () => {
     for (const text of [password, 'a wrong horse', 'example.com']) assert.ok(!bytes.includes(text), text);
   });
 
-  it('names each by an HMAC of its hash, so that another hash under its name is found and opens nothing', async (t) => {
+  it('names each by an HMAC of its hash, so an exchanged hash is found and logs in no one', async (t) => {
     const { passwords, vault, folder, main, swapped } = start(t);
     const [ada, mallory] = [await keep(passwords), await keep(passwords, 'the password of mallory')];
     const hash = vault.passwords.get(ada) as string;
@@ -141,7 +141,7 @@ describe('keeping passwords', () => {
     assert.equal(ada, `hmac-sha256:${createHmac('sha256', key).update(hash).digest('hex')}`);
     const old = randomUUID();
     const db = openDatabase(join(folder, 'vault.db'), { durability: 'full' });
-    // One from before this rule: its hash cannot be checked.
+    // A password from before this rule: its hash cannot be checked.
     db.prepare('INSERT INTO passwords VALUES (?, ?)').run(old, hash);
     db.prepare(
       'UPDATE passwords SET hash = (SELECT hash FROM passwords WHERE credential = ?) WHERE credential = ?',

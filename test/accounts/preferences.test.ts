@@ -62,7 +62,7 @@ describe('Preferences', () => {
     }
   });
 
-  it('are refused where they are no object, or cannot be given back', async () => {
+  it('are refused if they are not an object, or cannot be given back', async () => {
     const before = (await get(ada)).body;
     for (const body of ['[]', 'null', '5', '', '{"__proto__":1}', '{"a":1e999}', '{'])
       assert.equal((await patch(ada, body)).status, 400, body);

@@ -24,7 +24,7 @@ describe('The token of a session', () => {
   const signed = (site?: string) => signToken(secrets, { ...claims, ...(site && { site }) }, { ttlSec: 60, now });
   const holds = (token: string, site: string | null, time = now) => tokenReader(secrets, site)(token, time) !== null;
 
-  it('holds at its own site only, also where another has the same secret', () => {
+  it('holds at its own site only, also if another has the same secret', () => {
     const tokens = [signed(), signed('acme'), signed('beta')];
     const at = (site: string | null) => tokens.map((token) => holds(token, site));
     assert.deepEqual([null, 'acme', 'beta'].map(at), [

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 
 const source = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-/** Of axe-core: WCAG 2.2 A and AA, and what is good practice. */
+/** The rules of axe-core: WCAG 2.2 A and AA, and good practice. */
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 type Results = {
@@ -20,7 +20,7 @@ export async function violations(page: Page): Promise<string[]> {
     const ending = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity);
     await Promise.all(ending.map(({ finished }) => finished.catch(() => undefined)));
   });
-  // It is not loaded by the page, so the policy does not forbid it.
+  // The page does not load the script, so the policy does not forbid it.
   await page.evaluate(source);
   const results = await page.evaluate((values) => {
     const { axe } = globalThis as unknown as { axe: { run: (root: Document, options: object) => Promise<Results> } };

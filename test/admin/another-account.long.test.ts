@@ -40,7 +40,7 @@ describeAdmin('Two users of one browser', (open) => {
   ];
   /** Goes to an address as a link does, without loading the application anew. */
   const walk = (page: Page, path: string) => page.evaluate((to) => history.pushState(null, '', `/admin${to}`), path);
-  /** All that stands on the page: texts, and what is in its inputs. */
+  /** Everything on the page: texts, and the values of its inputs. */
   const standing = (page: Page) =>
     page.evaluate(() => {
       const inputs = [...document.querySelectorAll('input, textarea')].map((one) => (one as HTMLInputElement).value);
@@ -172,7 +172,7 @@ describeAdmin('Two users of one browser', (open) => {
     });
   });
 
-  it('another account that logs in over a page whose login has run out has none of it, and the draft of the first stays', async () => {
+  it('another account that logs in over an expired page sees none of its draft, which the first account keeps', async () => {
     const user = await addEditor(service, 'writer', 'run-out@example.org');
     const { page } = await open({
       service,

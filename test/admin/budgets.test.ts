@@ -44,7 +44,7 @@ describe('The built admin application', () => {
     assert.ok(size > 5 * kB && size <= 30 * kB, `${size}`);
   });
 
-  it('loads the editor of rich text where one is shown, 140 kB of it at most', () => {
+  it('loads the editor of rich text if one is shown, 140 kB of it at most', () => {
     const scripts = globSync('assets/*.js', { cwd: built }).map((file) => basename(file));
     const editors = scripts.filter((name) => readFileSync(join(built, 'assets', name), 'utf8').includes('ProseMirror'));
     assert.deepEqual(
@@ -74,14 +74,14 @@ describe('The built admin application', () => {
   it('is made of 130 packages at most, those that build it included', () => {
     const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
     const found = new Set<string>();
-    /** As Node finds a package: beside the one that asks for it, or further up. */
+    /** Resolves a package as Node does: beside the one that imports it, or further up. */
     const add = (place: string, name: string): void => {
       const candidate = join(place, 'node_modules', name).replaceAll('\\', '/');
       if (candidate in lock.packages) visit(candidate);
       else if (place !== '.') add(dirname(place), name);
     };
     const visit = (place: string): void => {
-      // Those of other systems are not installed here.
+      // Packages for other systems are not installed here.
       if (found.has(place) || !existsSync(join(root, place))) return;
       found.add(place);
       const { dependencies, optionalDependencies, peerDependencies } = lock.packages[place];

@@ -160,7 +160,7 @@ describeAdmin('The form of a document', (open) => {
     await again.waitForFunction(() => (document.querySelector('[name="teaser"]') as HTMLTextAreaElement).value === '');
   });
 
-  it('keeps what is typed when the session ends in the middle: a login over the form, and it is saved', async () => {
+  it('keeps what is typed when the session ends: the user logs in over the form and saves', async () => {
     const user = await addEditor(service, 'writer', 'midway@example.org');
     const id = await article({ title: 'In the middle' });
     const { page } = await open({ service, user, path: `/c/articles/${id}`, refusals: [401] });
@@ -213,7 +213,7 @@ describeAdmin('The form of a document', (open) => {
     assert.equal(await field(page, 'teaser').inputValue(), 'one, two, three');
     assert.equal(most, 1);
     assert.equal((await stored(id)).teaser, 'one, two, three');
-    // At most one waits: it sends what there is when its turn comes.
+    // At most one save waits: it sends the state of the form when its turn comes.
     assert.ok([3, 4].includes((await versions(id)).length), String((await versions(id)).length));
   });
 
@@ -227,7 +227,7 @@ describeAdmin('The form of a document', (open) => {
     await page.waitForURL(/\/articles\/[\da-f-]{36}$/);
     assert.equal((await stored(idOf(page))).title, 'By keys');
     await page.getByRole('heading', { level: 1, name: 'By keys' }).waitFor();
-    // The focus stays in the field, and where it was on Create, on Save.
+    // The focus stays in the field; if it was on Create, it is on Save.
     await page.waitForFunction(() => (document.activeElement as HTMLInputElement).name === 'title');
     await page.keyboard.type(' alone');
     await holds(field(page, 'title'), 'By keys alone');

@@ -33,7 +33,7 @@ describe('files', () => {
     assert.equal(isTooLarge({ size: 101 }, false), false);
   });
 
-  it('are of a wrong type if their first bytes say so, else if the kind that the name tells is not taken', () => {
+  it('are refused for their first bytes, and without known ones for the type of their name', () => {
     const png = '\x89PNG\r\n';
     const cases: [type: string, head: string, mimeTypes: string[] | undefined, wrong: string | null][] = [
       ['text/plain', 'just words', ['image/*'], 'text/plain'],

@@ -176,7 +176,7 @@ describe('the body of a create', () => {
     });
   });
 
-  it('has an optional object only if something in it is filled in, and leaves out in it what a function gives', () => {
+  it('has an optional object only if a value in it is set, and leaves out computed values', () => {
     const filled = { ...emptyValues(fields), seo: { title: 'Found' } };
     assert.deepEqual(createBody(fields, filled).seo, { title: 'Found' });
     const items = {
@@ -188,7 +188,7 @@ describe('the body of a create', () => {
     assert.deepEqual(createBody(fields, items).sections, [{ blockType: 'quote', who: null }]);
   });
 
-  it('has a required object even if it is empty, for the message to stand at what is missing in it', () => {
+  it('has a required object even if it is empty, so that messages name the missing fields in it', () => {
     const required: Field[] = [
       { name: 'place', type: 'object', required: true, fields: [{ name: 'x', type: 'number', required: true }] },
     ];
@@ -219,7 +219,7 @@ describe('the body of a change', () => {
     posts: ['1'],
   };
 
-  it('is empty where nothing differs, however a value is written', () => {
+  it('is empty if nothing differs, however a value is written', () => {
     const values = { ...document, seo: { title: null }, title: 'Hello', posts: [] };
     assert.deepEqual(updateBody(fields, values, document), {});
     assert.deepEqual(changedFields(fields, structuredClone(document), document), []);
@@ -289,7 +289,7 @@ describe('the three states of a conflict', () => {
     assert.deepEqual(taken(differences, choices), { title: 'theirs' });
   });
 
-  it('are none where both have changed to the same', () => {
+  it('are none if both have changed to the same value', () => {
     assert.deepEqual(compare(fields, { read, now, mine: now }), []);
   });
 });

@@ -176,7 +176,7 @@ function tests(): void {
       assert.deepEqual(page.problems, []);
     });
 
-    it('does not send text that is not JSON, and says so at the field; it is there again after a reload', async () => {
+    it('does not send text that is not JSON, says so at the field, and keeps it over a reload', async () => {
       const id = await create({ title: 'One' });
       const page = await open(browser(), `/c/posts/${id}`);
       await page.getByRole('tab', { name: 'More' }).click();
@@ -290,7 +290,7 @@ function tests(): void {
       assert.deepEqual(page.problems, []);
     });
 
-    it('asks for a reason where one is needed', async () => {
+    it('asks for a reason if one is needed', async () => {
       const page = await open(browser(), '/c/notes/new');
       await page.fill('[name=text]', 'x');
       await page.keyboard.press('Control+s');

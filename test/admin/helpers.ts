@@ -150,7 +150,7 @@ export function countRequests(page: Page): void {
   const asked: Asked = { times: 0, open: new Set() };
   askedBy.set(page, asked);
   page.on('request', (request) => {
-    // The page before is gone, with what it asked for.
+    // The page before is gone, with its requests.
     if (request.isNavigationRequest() && request.frame() === page.mainFrame()) asked.open.clear();
     asked.times += 1;
     asked.open.add(request);

@@ -133,7 +133,7 @@ describeAdmin('The history of a document', (open) => {
     await settled(page);
   });
 
-  it('says of a document that was not made yet when it was made, on its pages, and leads there and to now', async () => {
+  it('shows on pages before a document existed when it was created, and links there and to now', async () => {
     const before = firstPosition - 1;
     const { page, go } = await open({
       service,
@@ -160,7 +160,7 @@ describeAdmin('The history of a document', (open) => {
     await page.getByText('Nothing has been changed yet.').waitFor();
   });
 
-  it('shows home, trash and history as of then, also where a document was deleted and has come back', async () => {
+  it('shows home, trash and history as of then, also if a document was deleted and has come back', async () => {
     const article = await write('POST', 'articles', { title: 'Here today' });
     const sizeNow = async () => (await service.call('GET', '/api/audit/events?limit=1')).body.size as number;
     await service.call('DELETE', `/api/collections/articles/${article}`);

@@ -93,7 +93,7 @@ describe('The difference of a value', () => {
     assert.equal(lineOf(blocks, { blockType: 'quote', words: 'Hi' }), 'Quote · Words: Hi');
   });
 
-  it('of items names the documents that they point at, in a list and in an object too, and tells two apart by their ids', () => {
+  it('of items names the documents they refer to, at any depth, and tells equal titles apart by id', () => {
     const places: Field = {
       name: 'places',
       type: 'array',
@@ -142,7 +142,7 @@ describe('The moment that is shown', () => {
   const hour = 3600 * 1000;
   const ago = (hours: number) => new Date(now.getTime() - hours * hour);
 
-  it('is offered only where the log had begun, and something was changed', () => {
+  it('is offered only if the log had begun, and something was changed', () => {
     const offered = (first: Date | null, changes: number[]) => momentsOf({ size: 99, first, changes }, now);
     assert.deepEqual(offered(null, []), []);
     assert.deepEqual(offered(ago(1), []), []);
@@ -164,7 +164,7 @@ describe('The moment that is shown', () => {
     assert.deepEqual(all[4], ['asOfYearStart', new Date(2026, 0, 1).toISOString()]);
   });
 
-  it('is suggested a day ago, or where a younger log begins', () => {
+  it('is suggested as a day ago, or the beginning of a younger log', () => {
     assert.deepEqual(suggestedMoment(ago(99), now), ago(24));
     assert.deepEqual(suggestedMoment(new Date(ago(2).getTime() + 1), now), new Date(ago(2).getTime() + 1000));
     assert.deepEqual(suggestedMoment(null, now), now);

@@ -35,7 +35,7 @@ const { where } = fc.letrec<{ where: Where; list: Where[] }>((tie) => ({
 
 const isObject = (one: unknown): one is Where => typeof one === 'object' && one !== null && !Array.isArray(one);
 
-/** Whether a condition holds, where `truth` says so of what one chip would show. */
+/** Whether a condition holds, if `truth` decides each comparison of one chip. */
 function holds(condition: Where, truth: (...fact: unknown[]) => boolean): boolean {
   return Object.entries(condition).every(([name, inner]) => {
     const list = Array.isArray(inner) && inner.length > 0 && inner.every(isObject) ? inner : null;

@@ -8,9 +8,7 @@ import { holds, inTime } from '../helpers/wait-for.ts';
 import { chief, describeAdmin, makeFirstUser, settled } from './helpers.ts';
 import { newsroom } from './newsroom.ts';
 
-/**
- * A newsroom in a process of its own, where a save takes its time before it is recorded, or after, if its text says so.
- */
+/** A newsroom in a process of its own. A save takes its time before or after it is recorded, if its text says so. */
 const config = `
   import { newsroom } from ${JSON.stringify(new URL('./newsroom.ts', import.meta.url).href)};
   const wait = (text) => ({ data }) =>

@@ -37,7 +37,7 @@ describeAdmin('The picker of related documents', (open) => {
     return (await service.call('GET', '/api/drafts', undefined, { key: null, headers })).body.drafts;
   };
 
-  it(`asks for 20 of ${targets} at most, makes one in a drawer, and orders and removes those that are chosen`, async () => {
+  it(`asks for 20 of ${targets} at most, creates one in a drawer, and orders and removes the chosen`, async () => {
     const { page, context } = await open({ service, user: chief, path: '/c/articles/new' });
     const asked: { rows: number; length: number }[] = [];
     context.on('response', async (response) => {

@@ -18,7 +18,7 @@ describe('the shape of rich text', () => {
     assert.deepEqual([...usedFeatures(value)].sort(), ['bold', 'heading', 'image', 'link']);
   });
 
-  it('is an empty document where there is no value', () => {
+  it('is an empty document if there is no value', () => {
     assert.deepEqual(shapeOf(null), { kind: 'doc', doc: null });
     assert.deepEqual(shapeOf(undefined), { kind: 'doc', doc: null });
   });
@@ -92,7 +92,7 @@ describe('the address of a link', () => {
 });
 
 describe('rich text that the editor took', () => {
-  it('is held where nothing but attributes were added', () => {
+  it('is held if nothing but attributes were added', () => {
     const value = doc({ type: 'orderedList', content: [] }, paragraph(text('x', { type: 'bold' })));
     const given = doc({ type: 'orderedList', attrs: { start: 1, type: null } }, paragraph(text('x', { type: 'bold' })));
     assert.equal(holds(given, value), true);
@@ -102,7 +102,7 @@ describe('rich text that the editor took', () => {
     );
   });
 
-  it('is not held where a node, a mark, a word or an attribute is gone', () => {
+  it('is not held if a node, a mark, a word or an attribute is gone', () => {
     const value = doc(paragraph(text('x', { type: 'bold' }), text('y')), { type: 'heading', attrs: { level: 2 } });
     assert.equal(holds(value, value), true);
     assert.equal(holds(doc(paragraph(text('x'), text('y')), { type: 'heading', attrs: { level: 2 } }), value), false);

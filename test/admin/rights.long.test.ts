@@ -143,7 +143,7 @@ describeAdmin('The form and the history of a document that a user may see a part
     });
   });
 
-  /** All that the service answers to a tab. */
+  /** All answers of the service to a tab, as one text. */
   const answersOf = ({ context }: Pick<Tab, 'context'>) => {
     const seen: Promise<string>[] = [];
     context.on('response', (response) => {
@@ -152,7 +152,7 @@ describeAdmin('The form and the history of a document that a user may see a part
     return async () => (await Promise.all(seen)).join('\n');
   };
 
-  it('has no field that they may not read, in the answers either, and no way to change one that they may only read', async () => {
+  it('omits fields that the user may not read, from answers too, and locks those that are read-only', async () => {
     const tab = await open({ service, user: writer });
     const answers = answersOf(tab);
     const { page, go } = tab;

@@ -51,7 +51,7 @@ const config = {
 
 type Options = { files?: Record<string, string>; path?: string; site?: string | null; admin?: Config['admin'] };
 
-/** A service with an application of these files, without one where there are none. */
+/** A service with an application of these files; without an application if there are none. */
 async function start(t: TestContext, { files = {}, path = '', site = null, admin }: Options) {
   const folder = join(temporaryFolder(t), 'built');
   for (const [name, text] of Object.entries(files)) {

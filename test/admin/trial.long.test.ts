@@ -64,7 +64,7 @@ describeAdmin('the application, tried', (open) => {
   const hasFocus = (page: Page, name: string) =>
     page.waitForFunction((label) => document.activeElement?.getAttribute('aria-label') === label, name);
 
-  it('plans a restore where a reason is demanded', async () => {
+  it('plans a restore if a reason is demanded', async () => {
     const { page, go } = await openPost();
     await go(`/c/posts/${post}/history?v=1`);
     await page.getByRole('button', { name: 'Restore' }).click();
@@ -149,7 +149,7 @@ describeAdmin('the application, tried', (open) => {
     });
   });
 
-  it('tells what is chosen, added and open where the system gives the colours', async () => {
+  it('tells what is chosen, added and open if the system gives the colours', async () => {
     const options = { forcedColors: 'active', reducedMotion: 'reduce' } as const;
     const { page, go } = await open({ service, user: chief, path: `/c/posts/${post}`, options });
     type Property = 'outlineStyle' | 'textDecorationLine' | 'borderTopStyle';
@@ -179,7 +179,7 @@ describeAdmin('the application, tried', (open) => {
       options: { viewport: { width: 320, height: 640 }, locale: 'de-DE' },
     });
     assert.equal(await overhang(page), 0);
-    // Of the head no part lies over another, and none is cut.
+    // No part of the head overlaps another, and none is cut.
     const cut = await page
       .locator('header')
       .first()

@@ -95,7 +95,7 @@ describeAdmin('A document that is open twice', (open) => {
     });
   });
 
-  it('asks the second of two tabs that have changed the same field, and discards in one only what is there', async () => {
+  it('asks the second of two tabs that changed the same field, and discards only its own changes', async () => {
     const id = await article({ title: 'The same field' });
     const {
       page: first,
@@ -132,7 +132,7 @@ describeAdmin('A document that is open twice', (open) => {
     await holds(field(first, 'section'), 'typed on');
   });
 
-  it('by two people: of one field theirs is kept, of the other mine, and the log has both writes with their reasons', async () => {
+  it('is merged for two people as they choose; the log has both writes with their reasons', async () => {
     const id = await article({ title: 'Contested', teaser: 'as read', section: 'as read' });
     const path = `/c/articles/${id}`;
     const writer = await addEditor(service, 'writer');

@@ -42,7 +42,7 @@ describeAdmin('Files', (open) => {
   const upload = (page: Page, name: string) =>
     itemOf(page, name).getByRole('button', { name: 'Upload', exact: true }).click();
 
-  it('that are dropped are refused by name if they are too large or of a wrong type, and the others ask for alt', async () => {
+  it('that are too large or of a wrong type are refused by name; the others ask for alt', async () => {
     const { page } = await open({ service, user: chief, path: '/media' });
     const transfer = await page.evaluateHandle((base64) => {
       const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
@@ -122,7 +122,7 @@ describeAdmin('Files', (open) => {
     assert.ok(!(await names()).some((name) => ['slow.png', 'unwanted.png', 'words.txt'].includes(name)));
   });
 
-  it('of a gigabyte are refused at once by their size, and a limit that has become lower is told by the service', async (t) => {
+  it('of a gigabyte are refused at once by their size; the service reports a limit that became lower', async (t) => {
     const huge = join(temporaryFolder(t), 'huge.png');
     writeFileSync(huge, '');
     truncateSync(huge, 1_000_000_000);
@@ -149,7 +149,7 @@ describeAdmin('Files', (open) => {
     assert.ok(!(await names()).some((name) => ['huge.png', 'large.png'].includes(name)));
   });
 
-  it('are sent with the reason where one is needed, and not without', async () => {
+  it('are sent with the reason if one is needed, and not without', async () => {
     const { page } = await open({ service, user: chief, path: '/media?collection=evidence' });
     await choose(page, png('proof.png'));
     await alt(page, 'proof.png').fill('A footprint');

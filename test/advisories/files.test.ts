@@ -213,7 +213,7 @@ it('CVE-2026-105862, CVE-2026-105868 (Payload), CVE-2025-64747 (Directus): no up
     'mail.eml': `Content-Type: text/html\r\n\r\n${script}`,
     'archive.mht': `MIME-Version: 1.0\nContent-Type: text/html\n\n${script}`,
   };
-  // Shown as a document, these run what they hold; all else is text, an image, or saved.
+  // Browsers run scripts in these types; all others are text, images, or downloads.
   const active = /^(text\/html|application\/xhtml\+xml|image\/svg\+xml|.*xml.*)/;
   const scripts = /javascript|ecmascript/;
   for (const [name, bytes] of Object.entries(files)) {

@@ -22,7 +22,7 @@ function rowsOf(page: string): string[] {
   return rows;
 }
 
-/** The same of the names of tests. */
+/** The same for the names of tests. */
 function namedIn(source: string): string[] {
   return [...source.matchAll(/\bit\(\s*'([^']+)'/g)].flatMap(([, name = '']) => {
     const [head = '', ...words] = name.split('): ');

@@ -66,7 +66,7 @@ describe('The names of actors', () => {
     assert.deepEqual(await versions('?actors=names'), ['The importer', 'Ada', 'Countess', 'Shy', null]);
   });
 
-  it('are there only where they are asked for', async () => {
+  it('are there only if they are asked for', async () => {
     assert.deepEqual(await versions(''), [undefined, undefined, undefined, undefined, undefined]);
     assert.deepEqual(await versions('?actors=ids'), await versions(''));
     const { status, body } = await service.call('GET', `/api/audit/documents/posts/${post}?actors=name`);

@@ -16,7 +16,7 @@ const fieldsOfPosts = [
   text('title'),
   text('hidden', closed),
   text('hooked', { hooks: { afterRead: () => 'as shown' } }),
-  // Each may read it while the post is open.
+  // Everyone may read this field while the post is open.
   text('whileOpen', { access: { read: ({ doc }) => doc.open === true } }),
   { name: 'open', type: 'boolean' },
   { name: 'seo', type: 'object', fields: [text('about'), text('inner', closed)] },
@@ -89,7 +89,7 @@ function reason(text: string): CallOptions {
 
 const parts = ['', '/versions/1', '/versions/1/access', '/diff?from=0&to=1', '/diff', '/blame', '/versions/2'];
 
-/** Every address of the audit routes that is about what was recorded. */
+/** Every address of the audit routes that shows recorded events. */
 function addressesOf(ids: Record<string, string>, root: string): string[] {
   const subjects = [
     ...['seen', 'shut', 'secret', 'gone'].map((name) => `posts/${ids[name]}`),
@@ -193,7 +193,7 @@ describe('Without an audit rule, history', () => {
     assert.deepEqual(Object.keys(motto.document).sort(), ['createdAt', 'motto', 'updatedAt']);
   });
 
-  it('is as it was recorded where all of it may be read', async () => {
+  it('is as it was recorded if all of it may be read', async () => {
     const { body } = await eve(`/api/audit/documents/pages/${ids.page}/versions/2`);
     assert.deepEqual([body.event.data.set.title, body.event.context.reason], ['a new page', 'spelling']);
     assert.ok(!('partial' in body.event));
@@ -303,7 +303,7 @@ describe('With an audit rule, history', () => {
   const get = (address: string, grant: string) =>
     service.call('GET', address, undefined, { key: null, headers: { ...users.eve.as.headers, 'x-grant': grant } });
 
-  it('goes beyond read and field rules where it grants payloads', async () => {
+  it('goes beyond read and field rules if it grants payloads', async () => {
     for (const grant of ['yes', 'list', 'object']) {
       const { body } = await get(`/api/audit/documents/posts/${ids.seen}/versions/1`, grant);
       assert.deepEqual([body.document.hidden, body.event.data.hooked], ['canary-1', 'canary-2'], grant);

@@ -35,7 +35,7 @@ before(async () => {
 const positionOf = (type: string) => recordedEvents(service.data).find((one) => one.type === type)?.position ?? 0;
 const readFile = () => readdirSync(service.data).find((name) => /^read-\w+\.db$/.test(name)) ?? '';
 
-/** Writes into a file of the service as somebody does who has it, and puts it back after the test. */
+/** Writes into a file of the service as an attacker with access to it, and restores the file after the test. */
 async function told(file: string, lie: (db: Sqlite) => void, undo: (db: Sqlite) => void, look: () => Promise<void>) {
   const within = (run: (db: Sqlite) => void) => {
     const db = openDatabase(join(service.data, file));
@@ -63,7 +63,7 @@ describe('An audit answer whose index was altered', () => {
     let kept: unknown;
     const lie = (db: Sqlite) => {
       kept = row(db);
-      // One of the start, which the service itself has caused, in the collection of the schema.
+      // An event of the start, which the service itself has caused, in the collection of the schema.
       db.prepare(
         `UPDATE audit SET (collection, type, actor_type, actor) =
          (SELECT collection, type, actor_type, actor FROM audit WHERE position = 1) WHERE position = ?`,
@@ -101,7 +101,7 @@ describe('An audit answer whose index was altered', () => {
     });
   });
 
-  it('is a 500 where words of it were exchanged', async () => {
+  it('is a 500 if words of it were exchanged', async () => {
     const exchange = (db: Sqlite) => {
       const ids = ['document.created', 'document.updated'].map((word) => {
         return db.prepare('SELECT id FROM audit_words WHERE word = ?').pluck().get(word);
@@ -116,7 +116,7 @@ describe('An audit answer whose index was altered', () => {
     });
   });
 
-  it('is a 500 where a bulk call has lost its first or last event, and is not undone then', async () => {
+  it('is a 500 if a bulk call has lost its first or last event, and is not undone then', async () => {
     const set = (db: Sqlite, first: number, last: number) =>
       void db
         .prepare('UPDATE audit_batches SET first = first + ?, last = last + ? WHERE batch = ?')
@@ -144,7 +144,7 @@ describe('An audit answer whose index was altered', () => {
     assert.equal((await get(`/events?batch=${batch}`)).body.events.length, 3);
   });
 
-  it('is a 500 where the index of streams gives events of another document', async () => {
+  it('is a 500 if the index of streams gives events of another document', async () => {
     const [, , version] = recordedEvents(service.data, `posts/${other}`).map(({ position }) => position);
     assert.equal(version, undefined);
     const lie = (db: Sqlite) => {

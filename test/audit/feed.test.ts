@@ -269,14 +269,14 @@ describe('The change feed', () => {
     assert.equal((await get('')).status, 200);
   });
 
-  it('has so many streams and no more', async () => {
+  it('has a bounded number of streams', async () => {
     // A hundred in each of two threads.
     const all = await Promise.all(Array.from({ length: 210 }, (_, index) => listenFrom(Math.floor(index / 5))));
     const refused = all.filter(({ response }) => response.status === 503);
     assert.ok(refused.length >= 10, `${refused.length} were refused`);
     for (const { response } of refused) assert.equal(response.headers.get('retry-after'), '10');
     for (const { cut } of all) cut();
-    // Those that have gone make room.
+    // Streams that have ended make room.
     let status = 503;
     while (status !== 200) {
       const again = await listenFrom(1);
@@ -310,7 +310,7 @@ describe('The change feed', () => {
     const { size } = (await get('')).body;
     const listening = await Promise.all(Array.from({ length: 4 }, () => listen(`?after=${size}`)));
     const endings = listening.map(({ messages }) => ended(messages));
-    // This one has more to read than it takes.
+    // This stream has more to read than its client takes.
     const stalled = dial(
       service.url,
       `GET ${path}?after=0 HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\nx-api-key: ${apiKey}\r\n\r\n`,

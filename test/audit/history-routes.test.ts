@@ -334,7 +334,7 @@ describe('GET /api/audit/log', () => {
   });
 });
 
-describe('Who may not look', () => {
+describe('A caller who may not read the history', () => {
   const paths = () => [
     `/documents/posts/${id}`,
     '/documents/posts/nothing',

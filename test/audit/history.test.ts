@@ -109,7 +109,7 @@ describe('The history of a stream', () => {
     const id = directory.create('posts', { title: 'a' });
     const stream = `posts/${id}`;
     const count = 20_000;
-    // One event again and again, as the next version each time: what costs is to read it.
+    // One event again and again, as the next version each time: reading it is the cost.
     const [position = 0] = directory.log.positionsOf(stream, 0, 1);
     let version = 0;
     const log: LogReader = {
@@ -165,7 +165,7 @@ describe('A JSON Patch between two states', () => {
   it('makes the one into the other', () => {
     fc.assert(
       fc.property(documents, documents, (before, after) => {
-        // As it is read from the log: with members of any name.
+        // Parsed as from the log: with members of any name.
         const [old, now] = [JSON.parse(JSON.stringify(before)), JSON.parse(JSON.stringify(after))];
         const patch = patchBetween(old, now);
         const root = { document: structuredClone(old) };

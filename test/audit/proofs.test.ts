@@ -21,7 +21,7 @@ const service = useService(config, { ANNALS_THREADS: '1' });
 
 type Bytes = { status: number; headers: Headers; bytes: Buffer };
 
-/** Fetches what is not JSON, as it is. */
+/** Fetches an answer as bytes. */
 async function get(path: string, headers: Record<string, string> = { 'x-api-key': apiKey }): Promise<Bytes> {
   const response = await fetch(`${service.url}/api/audit/${path}`, { headers });
   return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };

@@ -92,7 +92,7 @@ type Report = {
   /** The compared parts of an answer, and of the output of a command. */
   of: (answer: Answered) => unknown;
   read?: (stdout: string) => Answered;
-  /** As the call answers it, where the two have other forms. */
+  /** The part to compare in the answer of the call, if it has another form than that of the command. */
   ofCall?: (answer: Answered) => unknown;
   expected: () => unknown;
 };
@@ -359,7 +359,7 @@ describe('Which rule admitted a write', () => {
   });
 });
 
-describe('Who was allowed to', () => {
+describe('The access report of a version', () => {
   const access = (path: string, as?: CallOptions) => get(`/api/audit/${path}/access`, as);
 
   it('tells of a key, a default and a first user what there is to tell', async () => {
@@ -384,7 +384,7 @@ describe('Who was allowed to', () => {
     assert.deepEqual([status, body.erased, body.rule], [200, true, null]);
   });
 
-  it('keeps the user from a key that may not see accounts, and all of it from who may see no payloads', async () => {
+  it('hides the user from a key without account rights, and everything from callers who may see no payloads', async () => {
     const byKey: CallOptions = {};
     const { body } = await access(`documents/posts/${post}/versions/2`, byKey);
     const { document, withheld, stream } = body.user as JsonObject;

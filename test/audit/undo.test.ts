@@ -121,7 +121,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     ]);
     const { title, code, tags } = await read('posts', a);
     assert.deepEqual({ title, code, tags }, { title: codes[0], code: codes[0], tags: ['a'] });
-    // A restore of what was deleted is undone by a delete.
+    // A restore of deleted documents is undone by a delete.
     assert.deepEqual(outcomes((await undo(back.body.batch)).body), [
       [4, 'deleted'],
       [4, 'deleted'],
@@ -284,7 +284,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     const past = await assertRecorded(service, () => undo(shown.batch, {}, as({ 'x-may': 'update' })), []);
     assert.equal(past.status, 403);
     const gone = await bulk('ruled/bulk/delete', { ids: idsOf(hidden) });
-    // It was shown when it was deleted.
+    // The document was visible when it was deleted.
     const back = await undo(gone.batch, {}, admin);
     assert.deepEqual([back.status, back.body.results[0].outcome], [200, 'restored']);
     const { body } = await undo(made.batch, { force: true }, as({ 'x-may': 'delete' }));
@@ -293,7 +293,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     assert.equal(events.events[0].context.rule, 'ruled.delete');
   });
 
-  it('is closed to keys where accounts are, and deletes accounts with their sessions', async () => {
+  it('is closed to keys if accounts are, and deletes accounts with their sessions', async () => {
     const docs = [{ email: 'grace@example.org' }, { email: 'joan@example.org' }];
     const made = await bulk('users/bulk', { docs }, admin);
     const [grace] = idsOf(made);
@@ -306,7 +306,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     assert.equal((await service.call('POST', '/api/collections/users/login', login)).status, 401);
   });
 
-  it('runs the hooks of each document, and wants a reason where the collection does', async () => {
+  it('runs the hooks of each document, and wants a reason if the collection does', async () => {
     const because = { headers: { 'x-change-reason': 'why' } };
     const made = await bulk('hooked/bulk', { docs: [{ title: 'a' }, { title: 'b' }] }, because);
     const answer = await undo(made.batch);

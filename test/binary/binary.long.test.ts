@@ -225,14 +225,14 @@ describe('The binary', { skip }, () => {
       const pack = join(folder, 'pack.zip');
       await run(file, ['bundle', `notes/${created.body.id}`, '--out', pack], { cwd: site });
       assert.ok(readFileSync(pack).includes(Buffer.from('annals-verify.mjs')));
-      // Of the packages inside, Node warns of nothing that it would not tell in an npm installation.
+      // Node warns of nothing in the packages inside that it would not report in an npm installation.
       assert.doesNotMatch(output(), /^\(node:|Warning/m);
       assert.equal(await stop(), 0);
       const { stdout } = await run(file, ['verify'], { cwd: site });
       assert.match(stdout, /^sound: the log is whole/m);
     });
 
-    it('replaces a thread whose hook throws where nothing catches it', async (t) => {
+    it('replaces a thread whose hook throws an error that nothing catches', async (t) => {
       const { url, key, output, stop } = await start(t);
       const call = callerOf(url);
       await call('POST', '/api/collections/notes', { text: 'end' }, { key }).catch(() => {});
@@ -270,7 +270,7 @@ describe('The binary', { skip }, () => {
       readdirSync(folder).filter((name) => name === 'cache'),
       [],
     );
-    // One that is not what the binary was built with is never loaded.
+    // An addon other than the one that the binary was built with is never loaded.
     const [name = ''] = readdirSync(addons);
     writeFileSync(join(image, name), 'another');
     await run(join(image, 'annals'), ['--version'], { env: environment });

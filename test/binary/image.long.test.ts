@@ -34,7 +34,7 @@ export default defineConfig({
 });
 `;
 
-/** In namespaces of its own, with a root that is read-only, and without the right to execute what is in /tmp. */
+/** Runs the image in namespaces of its own, with a read-only root, and without the right to execute files in /tmp. */
 const script = `
   mount --make-rprivate /
   mount --bind "$1" "$1"
@@ -93,7 +93,7 @@ async function startImage(t: TestContext, site: string, more: readonly string[] 
     url,
     token: /setup\?token=(\S+)/.exec(printed)?.[1],
     key: /API key +(\S+)/.exec(printed)?.[1] ?? '',
-    /** As `docker exec` does. */
+    /** Runs a command in the container as `docker exec` does. */
     execute: (...args: string[]) =>
       run(
         'nsenter',
@@ -104,7 +104,7 @@ async function startImage(t: TestContext, site: string, more: readonly string[] 
       ),
     /** The only folder beside the data that could be written to. */
     temporary: () => readdirSync(`/proc/${first}/root/tmp`),
-    /** As `docker stop` does: the signal goes to PID 1. */
+    /** Stops the container as `docker stop` does: the signal goes to PID 1. */
     stop: () => {
       process.kill(first, 'SIGTERM');
       return exited;
@@ -124,7 +124,7 @@ function filesBelow(folder: string): string[] {
 }
 
 describe('The image', { skip }, () => {
-  it('has no more than 137 MB, the service with its admin application alone and no shell, for a user who is not root', () => {
+  it('has at most 137 MB: the service with its admin application, no shell, and a user other than root', () => {
     const files = filesBelow(image);
     const size = files.reduce((sum, name) => sum + statSync(join(image, name)).size, 0);
     assert.ok(size <= 137e6, `${size} bytes`);
@@ -196,7 +196,7 @@ describe('The image', { skip }, () => {
     assert.equal(await again.stop(), 0);
   });
 
-  it('starts with the configuration of annals init, where none is mounted', async (t) => {
+  it('starts with the configuration of annals init, if none is mounted', async (t) => {
     const site = siteFolder(t);
     writeFileSync(join(site, 'annals.config.ts'), readFileSync(join(image, 'app/annals.config.ts')));
     const { url, key, stop } = await startImage(t, site);

@@ -43,7 +43,7 @@ function pathsOf(line: string): string[] {
 }
 
 describe('A release', { skip: whyNotBuilt() }, () => {
-  // Where packages can be links to those of this checkout.
+  // A folder in which packages can be links to those of this checkout.
   const folder = useFolder(process.env.TEST_DISK);
   const out = join(folder, 'build');
   const key = join(folder, 'key');
@@ -161,7 +161,7 @@ describe('A release', { skip: whyNotBuilt() }, () => {
       '-o',
       trace,
     ];
-    // As in the image, where the home of the user is the volume.
+    // As in the image, whose user has its home in the volume.
     const environment = { HOME: data, XDG_CACHE_HOME: undefined, NODE_COMPILE_CACHE: undefined };
     const started = await startBinary(t, [...strace, join(image, 'annals')], site, [], environment);
     const call = callerOf(started.url);

@@ -94,7 +94,7 @@ describeInBrowser('The account pages in a browser', (browser) => {
   type Opened = { page: Page; complaints: string[]; requests: Request[] };
 
   const pages: Page[] = [];
-  // Each that stays open goes on being drawn.
+  // A page that stays open goes on being drawn.
   afterEach(async () => {
     for (const page of pages.splice(0)) await page.close();
   });
@@ -148,7 +148,7 @@ describeInBrowser('The account pages in a browser', (browser) => {
 
   const posts = (requests: readonly Request[]) => requests.filter((request) => request.method() === 'POST');
 
-  // It comes before the others, which need the account.
+  // This suite comes before the others, which need the account.
   describe('at the first start', () => {
     it('make the first account, and say of a second one that there is one already', async () => {
       const token = setupToken(plain);
@@ -350,7 +350,7 @@ describeInBrowser('The account pages in a browser', (browser) => {
   });
 });
 
-/** The contrast of a text with what is behind it (WCAG 2, 1.4.3). It runs in the browser. */
+/** The contrast of a text with its background (WCAG 2, 1.4.3). This function runs in the browser. */
 function contrast(element: Element): number {
   const partsOf = (color: string) => (color.match(/[\d.]+/g) ?? []).map(Number);
   const luminanceOf = (color: string) => {

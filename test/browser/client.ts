@@ -27,7 +27,7 @@ after(() => {
 });
 const { port } = pages.address() as AddressInfo;
 const origin = `http://127.0.0.1:${port}`;
-/** The same pages from where the service does not expect them. */
+/** The same pages, from an origin that the service does not expect. */
 const elsewhere = `http://localhost:${port}`;
 
 const credentials = { email: 'ada@example.org', password: 'notes on the engine' };
@@ -77,7 +77,7 @@ describeInBrowser('The client in a browser, on a page of another origin', (brows
     assert.equal(await logIn(), credentials.email);
     const seen = await page.evaluate(async () => {
       const { client } = (globalThis as unknown as { place: Place }).place;
-      // As on a page that came over HTTP from elsewhere than this machine.
+      // Takes away what a page over HTTP from another machine lacks.
       Object.defineProperty(crypto, 'randomUUID', { value: undefined, configurable: true });
       const notes = client.collection('notes');
       const made = await notes.create({ text: 'von überall' }, { reason: 'weil es größer ist' });
@@ -158,7 +158,7 @@ describeInBrowser('The client in a browser, on a page of another origin', (brows
     });
   });
 
-  it('is told nothing where the service does not list its origin', async () => {
+  it('is told nothing if the service does not list its origin', async () => {
     await page.goto(elsewhere);
     await prepare(service.url);
     const seen = await page.evaluate(async () => {

@@ -42,7 +42,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
   async function tryOut(operation: Locator, fill?: (operation: Locator) => Promise<void>): Promise<string> {
     const clear = operation.getByRole('button', { name: 'Clear' });
     if (await clear.isVisible()) {
-      // The answer to what was tried before goes, so that it is not taken for the next one.
+      // The answer to the request before is removed, so that it is not taken for the next one.
       await clear.click();
       await clear.waitFor({ state: 'detached' });
     } else {
@@ -69,7 +69,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
     assert.deepEqual(elsewhere, []);
   }
 
-  describe('where the description is public', () => {
+  describe('with a public description', () => {
     const service = useServiceHere(configuration(true));
     let opened: Opened;
     before(async () => {
@@ -112,7 +112,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
       // Left out, the service would list everything.
       [{ text: { in: [] } }, 'where[text][in]=', '200'],
       [{ text: {} }, 'where[text]=', '400'],
-      // Of a field it knows, the page itself wants a condition.
+      // For a known field, the page itself demands a condition.
       [{ 'text.x': '[x' }, 'where[text.x]=[x', '400'],
       [{ text: { equals: '[x' } }, 'where[text][equals]=[x', '200'],
     ] as const) {
@@ -142,7 +142,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
     });
   });
 
-  describe('where the description is closed', () => {
+  describe('with a closed description', () => {
     const service = useServiceHere(configuration(false));
 
     it('asks for a key, refuses a wrong one, and tries operations of both descriptions out with the right one', async () => {

@@ -8,7 +8,7 @@ import { mailOf, openLog } from '../accounts/mail/post-office.ts';
 import { describeInBrowser } from '../helpers/browser.ts';
 
 describeInBrowser('A caught mail in a browser', (browser) => {
-  /** Has a mail caught and opens its page. */
+  /** Sends a mail to the catcher and opens its page. */
   async function open(t: TestContext, parts: { text?: string; html?: string }): Promise<Page> {
     const { log, lines } = openLog();
     const mailer = await openMail({ email: null, smtpUrl: undefined, from: undefined, isProduction: false, log });
@@ -20,7 +20,7 @@ describeInBrowser('A caught mail in a browser', (browser) => {
     return page;
   }
 
-  /** A site whose pages only work outside of a sandbox, and what it was asked for. */
+  /** A site whose pages only work outside a sandbox, and the requests that it got. */
   async function startSite(t: TestContext): Promise<{ site: string; asked: string[] }> {
     const asked: string[] = [];
     const server = createServer((request, response) => {

@@ -10,7 +10,7 @@ import { useServiceHere } from '../helpers/embedded.ts';
 import { apiKey } from '../helpers/service.ts';
 import { files } from '../helpers/tutorial.ts';
 
-/** As Vite serves the page of docs/tutorial.md: without types, the package found under an address. */
+/** Serves the page of docs/tutorial.md as Vite does: without types, the package found under an address. */
 const pages = createServer(({ url = '' }, response) => {
   if (url === '/') {
     response.writeHead(200, { 'content-type': 'text/html' }).end(files.get('site/index.html'));

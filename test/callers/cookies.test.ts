@@ -27,7 +27,7 @@ describe('A request under a cookie', () => {
     ['our address, behind a proxy', { origin: 'https://www.example' }, false, 'https://www.example'],
   ];
   for (const [what, headers, expected, baseUrl = null] of cases) {
-    it(`${expected ? 'gives no right to write' : 'may write'} where it comes from ${what}`, () => {
+    it(`${expected ? 'gives no right to write' : 'may write'} if it comes from ${what}`, () => {
       assert.equal(isForeign(requestWith(headers), baseUrl), expected);
       for (const method of ['put', 'patch', 'delete'])
         assert.equal(isForeign(requestWith(headers, method), baseUrl), expected, method);
@@ -38,7 +38,7 @@ describe('A request under a cookie', () => {
 });
 
 describe('The cookie of a session', () => {
-  /** The options of the cookie that an answer to this request sets; null where it sets none. */
+  /** The options of the cookie that an answer to this request sets; null if it sets none. */
   function setBy(
     headers: { [name: string]: string },
     domain: string | null = null,
@@ -81,7 +81,7 @@ describe('The cookie of a session', () => {
     );
   });
 
-  it('counts for nothing where there are two of it, or an empty one', () => {
+  it('counts for nothing if there are two of it, or an empty one', () => {
     const found = (cookie: string) => cookieOf(requestWith({ cookie }), 'annals-users');
     assert.deepEqual(
       ['annals-users=a', 'x=1; annals-users=a', '__proto__; annals-users=a', 'annals-users=a; annals-users=b'].map(

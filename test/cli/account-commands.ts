@@ -44,9 +44,9 @@ export const nextPassword = 'staple of the harbour';
 /** A service in a process of its own, or in this one. */
 export type Answering = Pick<Service, 'call' | 'data'>;
 
-/** Where a command works: a data directory, and the file of the configuration. */
+/** The arguments of a command: a data directory, and the file of the configuration. */
 export type Place = { data: string; file: string };
-/** Its standard input, without it a password, and its environment. */
+/** The standard input of a command, by default a password, and its environment. */
 export type Given = { input?: string | Buffer; environment?: Record<string, string> };
 
 /** The arguments of a command line in which texts with spaces are quoted. */
@@ -60,7 +60,7 @@ export function annalsAt(place: Place, command: string, { input = `${password}\n
   return runHere(argumentsAt(place, command), { input, environment });
 }
 
-/** The same in a process of its own. */
+/** Runs a command on accounts in a process of its own. */
 export function annalsProcessAt(
   place: Place,
   command: string,

@@ -28,7 +28,7 @@ const resets = await useMailbox();
 const configFile = writeConfig(useFolder(), config);
 
 describe('annals create-user', () => {
-  it('makes them where no service runs too, in a new directory, beside other commands, and while a service starts', async (t) => {
+  it('makes them without a service too, in a new directory, beside other commands, and while a service starts', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const source = `export default ${JSON.stringify(config)};
       export async function seed() { console.log('seeding'); }`;
@@ -63,7 +63,7 @@ describe('annals create-user', () => {
 });
 
 describe('The password of a new user', () => {
-  it('is in no line of the log of a command that makes the user in a process of its own', async (t) => {
+  it('is in no log line of a command that creates the user in a process of its own', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const secret = 'a most peculiar pass phrase';
     const given = { input: `${secret}\n`, environment: { ANNALS_LOG_LEVEL: 'debug' } };
@@ -78,7 +78,7 @@ describe('The password of a new user', () => {
 });
 
 describe('annals set-password', () => {
-  it('does so where no service runs, and what a mail led to is void', async (t) => {
+  it('does so if no service runs, and what a mail led to is void', async (t) => {
     const email = 'forgot@example.org';
     const data = join(temporaryFolder(t), 'data');
     const mail = { smtpUrl: resets.url, mailFrom: 'annals@example.org' };
@@ -109,7 +109,7 @@ describe('annals set-password', () => {
 });
 
 describe('annals unlock and annals sessions revoke', () => {
-  it('do so where none runs, and leave the mail that waits to the service, which sends it once', async (t) => {
+  it('do so if none runs, and leave the mail that waits to the service, which sends it once', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const mail = (smtpUrl: string) => ({ smtpUrl, mailFrom: 'annals@example.org' });
     const unsent = await startHere(t, config, { data, ...mail('smtp://127.0.0.1:9') });
@@ -136,7 +136,7 @@ describe('annals unlock and annals sessions revoke', () => {
   });
 });
 
-describe('A command about an account where the directory is not free', () => {
+describe('A command about an account in a directory that is in use', () => {
   const data = join(useFolder(), 'data');
   const annals = (command: string) => annalsAt({ data, file: configFile }, command);
   before(async () => assert.equal((await annals('create-user users --email ada@example.org')).code, 0));
@@ -148,7 +148,7 @@ describe('A command about an account where the directory is not free', () => {
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, new RegExp(`is in use by annals rebuild, process ${process.pid} on`));
 
-    // In another container, say, where its address means something else.
+    // As in another container, in which the address means something else.
     const serving = lockDirectory(data, 'annals serve');
     serving.describe('http://127.0.0.1:9');
     const file = join(data, 'lock.json');

@@ -35,7 +35,7 @@ function annals(command: string, { data = service.data, file = configFile, ...gi
   return annalsAt({ data, file }, command, given);
 }
 
-/** The same in a process of its own. */
+/** As {@link annals}, in a process of its own. */
 function annalsProcess(command: string, { data = service.data, file = configFile, ...given }: Options = {}) {
   return annalsProcessAt({ data, file }, command, given);
 }
@@ -45,7 +45,7 @@ function newData(t: TestContext): string {
   return join(temporaryFolder(t), 'data');
 }
 
-/** Makes so many users at once. @returns their ids, in their order. */
+/** Makes `count` users in one call. @returns their ids, in their order. */
 async function manyUsers(on: Answering, count: number): Promise<string[]> {
   const docs = Array.from({ length: count }, (_, n) => ({ email: `m${n}@example.org` }));
   const { status, body } = await on.call('POST', '/api/collections/users/bulk', { docs });
@@ -345,7 +345,7 @@ describe('A command about an account', () => {
     assert.deepEqual([code, stderr], [1, 'there is no account "a@b.co" in members\n']);
   });
 
-  it('makes no data directory, where there is no log with accounts', async (t) => {
+  it('makes no data directory if there is no log with accounts', async (t) => {
     const data = newData(t);
     for (const command of commands) {
       const { code, stderr } = await annals(`${command} users --email a@b.co`, { data });
@@ -364,7 +364,7 @@ describe('A command about an account', () => {
     assert.match((await runHere(['help'])).stdout, /^ {2}annals create-user +\S/m);
   });
 
-  it('calls the service itself, even where a proxy is set for everything', async () => {
+  it('calls the service itself, even if a proxy is set for everything', async () => {
     const proxy = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:9', http_proxy: 'http://127.0.0.1:9' };
     const { code, stderr } = await annalsProcess('create-user users --email proxy@example.org', { environment: proxy });
     assert.deepEqual([code, stderr], [0, '']);

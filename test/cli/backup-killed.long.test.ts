@@ -30,7 +30,7 @@ describe('annals backup beside four writers', () => {
   it('goes on after a failure, tells of it, and ends with a signal', async (t) => {
     const place = temporaryFolder(t);
     const args = ['backup', '--to', join(place, 'erasures.json', 'no'), '--every', '1s', '--data', service.data];
-    // A file where the folder should be.
+    // A file in place of the folder.
     writeFileSync(join(place, 'erasures.json'), '');
     const { child, exited, output } = launch(t, args);
     await eventually(() => output().stderr.split('warning: no backup was made: ').length > 2);

@@ -80,7 +80,7 @@ describe('The segments of a series of backups', () => {
     assert.equal(findingIn(opened), null);
   });
 
-  it('are named where they are missing or altered, and sent again where they are missing', async (t) => {
+  it('are named if they are missing or altered, and sent again if they are missing', async (t) => {
     const place = temporaryFolder(t);
     await saved(place);
     const [first = '', second = '', ...others] = objectsIn(place);
@@ -154,7 +154,7 @@ describe('The segments of a series of backups', () => {
     await archive();
     await saved(place);
     const [name = ''] = backupsIn(place);
-    // It becomes one of yesterday.
+    // The backup is given the name of one of yesterday.
     const earlier = nameOf(new Date(Date.now() - 86_400_000), Number(/-(\d+)\.annals$/.exec(name)?.[1]), false);
     renameSync(join(place, name), join(place, earlier));
     renameSync(join(place, 'segments', `${name}.list`), join(place, 'segments', `${earlier}.list`));
@@ -203,7 +203,7 @@ describe('The segments of a series of backups', () => {
     await restored(t, join(place, oldest), '--identity', one.keys);
   });
 
-  it('that are encrypted are named where they are altered', async (t) => {
+  it('that are encrypted are named if they are altered', async (t) => {
     const place = temporaryFolder(t);
     const one = await identity(t);
     await saved(place, '--recipient', one.recipient);
@@ -290,7 +290,7 @@ describe('The segments of a series of backups', () => {
 describeWithBucket('The segments of a series of backups in a bucket', () => {
   const bucket = useBucket();
 
-  it('are copied once, encrypted, named where they are missing, and removed with the backups', async (t) => {
+  it('are copied once, encrypted, named if they are missing, and removed with the backups', async (t) => {
     const client = openClient(bucket);
     await client.makeBucket(bucket.name);
     const { keys, recipient } = await identity(t);

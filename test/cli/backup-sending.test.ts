@@ -26,7 +26,7 @@ function openFaulty(kept: string | null) {
 }
 
 describe('A file that is sent to the place of backups', () => {
-  it('is read back, and is not left there where it is not what was sent', async () => {
+  it('is read back, and is not left there if it is not what was sent', async () => {
     writeFileSync(path, 'the bytes of a backup');
     const sound = openFaulty('the bytes of a backup');
     await sendChecked(sound, 'a', { path, sha256 });
@@ -40,7 +40,7 @@ describe('A file that is sent to the place of backups', () => {
     assert.deepEqual(await sound.list(), ['a']);
   });
 
-  it('may be gone where another process may have removed it', async () => {
+  it('may be gone if another process may have removed it', async () => {
     const gone = openFaulty(null);
     await sendChecked(gone, 'c', { path, sha256, mayBeGone: async () => true });
     await assert.rejects(sendChecked(gone, 'c', { path, sha256, mayBeGone: async () => false }), /does not give back/);

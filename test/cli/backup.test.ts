@@ -117,7 +117,7 @@ describe('annals backup and annals restore', () => {
     assert.deepEqual(readdirSync(data), ['mine']);
   });
 
-  it('keep a service from starting where a restore was stopped', async (t) => {
+  it('keep a service from starting if a restore was stopped', async (t) => {
     const data = temporaryFolder(t);
     mkdirSync(join(data, 'restoring'));
     const { code, stderr } = await runCommand([
@@ -280,7 +280,7 @@ describe('A series of backups', () => {
   it('is restored from its newest, without what was erased after that', async (t) => {
     await upload('a portrait');
     const { place, secret, name } = await erasedBetween(t, async (folder) => {
-      // Its own list does not know yet.
+      // The backup's own list does not have the erasure yet.
       const early = await restored(t, folder);
       assert.notDeepEqual(remainsIn(early, ['known by a name']), []);
     });
@@ -295,7 +295,7 @@ describe('A series of backups', () => {
     assert.match((await runHere(['verify', '--data', data])).stdout, /\nsound: /);
   });
 
-  it('gives a backup that was taken out of it its list of erasures, without which that says what it knows', async (t) => {
+  it('gives its list of erasures to a backup taken out of it, which reports a missing list', async (t) => {
     const { place, name } = await erasedBetween(t);
     const list = join(place, 'erasures.json');
     const alone = join(temporaryFolder(t), 'alone.annals');
@@ -335,7 +335,7 @@ describe('A series of backups', () => {
     return { place, name, keys };
   }
 
-  it('is opened by the private key alone where it is encrypted to a public one', async (t) => {
+  it('is opened by the private key alone if it is encrypted to a public one', async (t) => {
     const { generateIdentity } = await import('age-encryption');
     const { place, name, keys } = await encrypted(t);
     assert.deepEqual(remainsIn(join(place), ['the bytes of a file', 'annals-backup.json']), []);
@@ -355,7 +355,7 @@ describe('A series of backups', () => {
     assert.equal(verified.code, 0, verified.stdout + verified.stderr);
   });
 
-  it('is not restored where it was cut off after it was encrypted', async (t) => {
+  it('is not restored if it was cut off after it was encrypted', async (t) => {
     const { place, name, keys } = await encrypted(t);
     truncateSync(join(place, name), statSync(join(place, name)).size - 100);
     const short = await restore(place, join(temporaryFolder(t), 'data'), '--identity', keys);

@@ -63,7 +63,7 @@ describe('annals blobs gc beside a running service', () => {
     await send('PATCH', `${media}/${replaced}`, 'in its place');
     const deleted = await upload('deleted');
     await service.call('DELETE', `${media}/${deleted}`);
-    // As an upload that was broken off after its bytes were stored.
+    // The bytes of an upload that was broken off after they were stored.
     store(service.data, 'left over');
     store(service.data, 'another');
 
@@ -134,7 +134,7 @@ describe('annals blobs gc beside a running service', () => {
     assert.match(again.stdout, /^recorded 0 files as lost$/m);
     assert.doesNotMatch((await blobs('verify')).stdout, /--record/);
 
-    // The document is what it was: who wants to change it, may.
+    // The document is unchanged, and can be changed.
     assert.equal((await service.call('GET', path)).headers.get('etag'), etag);
     assert.equal((await service.call('GET', `/api/media/media/${id}/file.txt`)).status, 500);
     const { events } = (await service.call('GET', '/api/audit/events?stream=system/files')).body;
@@ -162,7 +162,7 @@ describe('annals blobs gc beside a running service', () => {
     assert.match(back.stdout, /^recorded 0 files as lost and 1 file as found again$/m);
     assert.match((await record()).stderr, /^--reason is missing: the log keeps why files are lost/);
     assert.match((await blobs('verify --reason x')).stderr, /^--reason goes with --record/);
-    // Also where there is nothing to record.
+    // Also if there is nothing to record.
     const unsaid = await record('--reason', ' ');
     assert.deepEqual(
       [unsaid.code, unsaid.stderr.split('\n')[0]],
@@ -201,7 +201,7 @@ describe('annals blobs gc beside a running service', () => {
     assert.deepEqual(fieldsOf(await asOperator({ ...order, reason: ' ' })), ['reason']);
   });
 
-  it('records each lost file once, however often and by how many at once it is named, and none that is erased by now', async () => {
+  it('records each lost file once, however often it is named, and no file that is erased by now', async () => {
     const [lost, erased] = [await upload('lost but once'), await upload('erased meanwhile')];
     for (const text of ['lost but once', 'erased meanwhile']) rmSync(pathOf(service.data, text));
     const where = ['--data', service.data, '--config', configFile];
@@ -243,7 +243,7 @@ describe('annals blobs gc beside a running service', () => {
   });
 });
 
-describe('annals blobs where no service runs', () => {
+describe('annals blobs without a service', () => {
   const original = join(useFolder(), 'data');
   before(async () => {
     await service.call('POST', '/api/collections/posts', { sha256: sha('a name in a text field') });
@@ -279,7 +279,7 @@ describe('annals blobs where no service runs', () => {
     assert.equal((await blobs('gc --dry-run --names', data)).stdout.split('\n').length, 24);
   });
 
-  it('gc leaves everything where another command works, or the log has lost events or cannot be read', async (t) => {
+  it('gc leaves everything if another command works, or the log has lost events or cannot be read', async (t) => {
     const data = copy(t);
     store(data, 'left over');
     const lock = lockDirectory(data, 'annals rebuild');
@@ -337,7 +337,7 @@ describe('annals blobs where no service runs', () => {
     );
     assert.ok(line('replaced').includes(sha('replace!')));
     assert.match(line('left over'), /^\w+ is altered: the SHA-256 of its bytes is \w{64}$/);
-    // One of the two that a document needs, not the one that was left over.
+    // The verdict names one of the two files that a document needs, not the one that was left over.
     assert.match(last, /^NOT SOUND: .* version 1; 2 more files are missing or altered$/);
     assert.ok(
       [line('the first'), line('replaced')].some((needed) => last.startsWith(`NOT SOUND: ${needed}`)),

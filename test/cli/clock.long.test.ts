@@ -73,7 +73,7 @@ describe('A log whose clock was years ahead', () => {
     );
   });
 
-  it('is gone on with where that is accepted, and says that times stand still', async (t) => {
+  it('is continued if that is accepted, with a note that times stand still', async (t) => {
     const service = await startHere(t, config, { data, acceptClock: true });
     assert.equal((await service.call('POST', posts, { title: 'Accepted' })).status, 201);
     const [before, last] = recordedEvents(data).slice(-2);

@@ -81,7 +81,7 @@ describe('annals verify', () => {
   it('works beside a running service', async (t) => {
     const running = await startHere(t, config);
     await running.call('POST', posts, { title: 'x' });
-    // Of a log that has just begun nothing need be signed yet; format-1 in formats.test.ts is an old one.
+    // In a log that has just begun nothing need be signed yet; format-1 in formats.test.ts is an old one.
     const unsigned = await runCommand(['verify', '--data', running.data]);
     assert.equal(unsigned.code, 0, unsigned.stdout);
     assert.match(unsigned.stdout, /^sound: .*\(2 events\); 0 of 2 events are signed by a key that is known$/m);
@@ -156,7 +156,7 @@ describe('annals verify', () => {
     assert.match(stdout, /^note: there are no read tables/m);
   });
 
-  it('exits 2 where it could not run: no directory, no log, a wrong flag', async (t) => {
+  it('exits 2 if it could not run: no directory, no log, a wrong flag', async (t) => {
     const empty = temporaryFolder(t);
     mkdirSync(join(empty, 'data'));
     for (const data of [join(empty, 'data'), '/nowhere']) {
@@ -245,7 +245,7 @@ describe('annals rebuild', () => {
     assert.equal((await runHere(['verify', '--data', data])).code, 0);
   });
 
-  it('exits 2 where there is no log', async (t) => {
+  it('exits 2 if there is no log', async (t) => {
     const { code, stderr } = await runHere(['rebuild', '--config', configFile, '--data', temporaryFolder(t)]);
     assert.equal(code, 2);
     assert.match(stderr, /there is no log in/);
@@ -508,7 +508,7 @@ describe('annals', () => {
       const sent = named.flatMap((flag) =>
         new RegExp(`${flag}(?:, --[a-z]+)? [A-Z]`).test(own) ? [flag, 'x'] : [flag],
       );
-      // It is refused whatever else is right. A word may make another command of it.
+      // The command is refused whatever else is right. A further word may make another command of it.
       const refusals = [];
       for (const words of [[], ['x.annals']]) {
         const { code, stderr } = await runHere([...name.split(' '), ...words, ...sent, '--no-such-flag']);

@@ -204,12 +204,12 @@ describe('annals doctor', () => {
 describe('The lock of a log in PostgreSQL, as annals doctor sees it', () => {
   const holder = { pid: 7, application: 'annals', address: '10.0.0.1', seconds: 0.1, waitsForStandby: false };
 
-  it('is sound where writes wait for a moment, and the one that has it goes on', () => {
+  it('is sound if writes wait for a moment, and the one that has it goes on', () => {
     const { status, message } = checkLock({ waiting: [0.04, 1.5], holders: [{ ...holder, state: 'active' }] });
     assert.deepEqual([status, message], ['ok', '2 writes wait for it, the longest for 1.5 seconds']);
   });
 
-  it('is not ended where a commit waits for a standby', () => {
+  it('is not ended if a commit waits for a standby', () => {
     const commit = { ...holder, state: 'active', seconds: 61, waitsForStandby: true };
     const { status, message } = checkLock({ waiting: [4], holders: [commit] });
     assert.equal(status, 'trouble');

@@ -13,7 +13,7 @@ const seconds = 2;
 
 type Sent = { status: number; body: { id?: string; status?: string }; connection: string | undefined };
 
-/** A request over a connection of its own; null where it was refused, or broken off. */
+/** A request over a connection of its own; null if the connection was refused, or broken off. */
 function send(url: string, body?: object, headers: Record<string, string> = {}): Promise<Sent | null> {
   return new Promise((resolve) => {
     const kept = { 'x-api-key': apiKey, 'content-type': 'application/json', connection: 'keep-alive', ...headers };

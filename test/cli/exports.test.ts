@@ -60,7 +60,7 @@ describe('annals export', () => {
     assert.equal(JSON.parse(line).payload.context.reason, reason);
   });
 
-  it('takes a range, a format and filters, and says why not where they are wrong', async () => {
+  it('takes a range, a format and filters, and says why not if they are wrong', async () => {
     const file = pathOf('part.zip');
     const { code, stdout } = await annals(`export --from 2 --to 3 --format csv --out ${file}`);
     assert.equal(code, 0);

@@ -46,7 +46,7 @@ describe('annals health', () => {
     assert.deepEqual(await health(service.data), { code: 0, stdout: `ready at ${service.url}\n`, stderr: '' });
   });
 
-  it('fails where no service runs, and makes nothing', async (t) => {
+  it('fails if no service runs, and makes nothing', async (t) => {
     const data = join(temporaryFolder(t), 'none');
     assert.deepEqual(await health(data), { code: 1, stdout: '', stderr: `no service works on ${data}\n` });
     assert.ok(!existsSync(data));
@@ -60,7 +60,7 @@ describe('annals health', () => {
     }
   });
 
-  it('fails where another program answers at the address', async (t) => {
+  it('fails if another program answers at the address', async (t) => {
     const { code, stderr } = await health(await holder(t, 404, '<html>'));
     assert.equal(code, 1);
     assert.match(stderr, /its answer is not that of a service/);

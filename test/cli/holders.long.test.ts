@@ -30,7 +30,7 @@ const usersMade = () =>
 /** The handler of a process for a connection. It has the directory until `leave` is called. */
 type Ending = (socket: Socket, leave: () => void) => void;
 
-/** Holds the directory as a service does that is about to end. Gives what was sent to it, by connection. */
+/** Holds the directory as a service does that is about to end. Returns the requests that it got, by connection. */
 async function holder(t: TestContext, end: Ending): Promise<string[]> {
   const sent: string[] = [];
   const lock = lockDirectory(data, 'annals serve');
@@ -93,7 +93,7 @@ describe('A command that calls a process while that ends', () => {
       const { code, stderr } = await annals(`create-user users --email ending${index}@example.org`);
       assert.deepEqual([code, stderr], [0, '']);
       assert.equal(sent.length, 1);
-      // Of what was asked for nothing was sent: so it cannot have been done.
+      // The command sent no request, so it cannot have ended anything.
       assert.doesNotMatch(sent.join(''), /ending/);
       assert.equal(usersMade().length, made + 1);
     });

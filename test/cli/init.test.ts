@@ -26,14 +26,14 @@ describe('annals init', () => {
     assert.deepEqual(readdirSync(cwd).sort(), ['.gitignore', 'annals.config.ts', 'annals.d.ts', 'tsconfig.json']);
     const file = join(cwd, 'annals.config.ts');
     const text = readFileSync(file, 'utf8');
-    // As it is written, and with what only a module may have.
+    // The text as it is written, and with syntax that only a module may have.
     writeFileSync(file, `${text}\nawait Promise.resolve();\n`);
     assert.equal(await compile(cwd), '');
     writeFileSync(file, text.replace("'text', type: 'text'", "'text', type: 'txt'"));
     assert.match(await compile(cwd), /annals\.config\.ts.*"txt"/);
   });
 
-  it('replaces no file, and writes none where one is in the way', async (t) => {
+  it('replaces no file, and writes none if one is in the way', async (t) => {
     for (const name of ['annals.config.mjs', 'annals.config.ts', 'tsconfig.json', '.gitignore']) {
       const cwd = join(temporaryFolder(t), 'site');
       mkdirSync(cwd);
@@ -46,7 +46,7 @@ describe('annals init', () => {
     }
   });
 
-  it('leaves the types to the package where it is installed', async (t) => {
+  it('leaves the types to the package if it is installed', async (t) => {
     const cwd = temporaryFolder(t);
     mkdirSync(join(cwd, 'node_modules/annals'), { recursive: true });
     assert.equal((await runCommand(['init'], { cwd })).code, 0);

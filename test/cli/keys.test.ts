@@ -14,7 +14,7 @@ const config = {
 const file = writeConfig(useFolder(), config);
 const service = useServiceHere(config);
 before(async () => {
-  // It is found at the address of its first request.
+  // The service learns its address from its first request.
   await service.call('GET', '/health');
 });
 

@@ -79,7 +79,7 @@ describeWithPostgres('The operator of nodes with one log in PostgreSQL', () => {
       (await metrics()).series.find(
         (one) => one.name === name && Object.entries(labels).every(([key, value]) => one.labels[key] === value),
       )?.value;
-    // They are those of the last report, which comes each second.
+    // The metrics are those of the last report, which comes each second.
     const isReported = async () =>
       (await metric('annals_postgres_standbys', { sync_state: 'sync' })) === 1 &&
       (await metric('annals_nodes', { state: 'ready' })) === 1;

@@ -38,7 +38,7 @@ describe('A copy of a data directory to which nothing can be written', { skip },
     if (isRoot) chownSync(temporary, other, other);
     return { ...service, id: body.id as string, folder, temporary };
   });
-  /** As copied from a running service, without and with its shared memory, and from a stopped one. */
+  /** Copies from a running service, without and with its shared memory, and from a stopped one. */
   const kinds = ['running', 'shared', 'stopped'];
   const TMPDIR = process.env.TMPDIR;
 
@@ -93,7 +93,7 @@ describe('A copy of a data directory to which nothing can be written', { skip },
       const health = await runHere(['doctor', '--config', file, '--data', data]);
       assert.match(health.stdout, /^ok +vault +vault\.db is that of this log$/m);
       const alone = await runVerifier(['--trust-inside', join(data, 'log.db')]);
-      // It makes no copies of its own.
+      // The verifier makes no copies of its own.
       if (kind === 'running')
         assert.match(alone.text, /^UNDECIDED: .*; copy it and its log\.db-wal to a folder that can be written$/m);
       assert.equal(alone.exit, kind === 'running' ? 2 : 0, alone.text);
@@ -118,7 +118,7 @@ describe('A copy of a data directory to which nothing can be written', { skip },
     }
   });
 
-  it('is refused with the room that is needed where a copy of its databases does not fit', {
+  it('is refused with the room that is needed if a copy of its databases does not fit', {
     skip: disk.skip,
   }, async () => {
     const data = join(disk.folder, 'stopped');

@@ -130,7 +130,7 @@ describe('The end of a service that was interrupted', () => {
     taken.begin();
     await eventually(() => taken.said().startsWith('HTTP/1.1 100 Continue'));
     service.child.kill('SIGTERM');
-    // It ends the connections over which nothing has come: so it has begun to stop.
+    // The service ends the connections over which nothing has come: so it has begun to stop.
     await isOver;
     late.begin();
     late.go();
@@ -157,7 +157,7 @@ describe('The end of a service that was interrupted', () => {
       const recorded = recordedEvents(service.data).filter(({ type }) => type === 'document.created');
       const known = new Set(recorded.map(({ stream }) => stream));
       assert.deepEqual([lines.broken, ids.filter((id) => !known.has(`posts/${id}`))], [[], []]);
-      // Nothing was done of which a client does not know.
+      // The client knows of everything that was done.
       assert.equal(known.size, ids.length);
       assert.ok(lines.closed >= 32, `${lines.closed} answers said that their connection ends`);
     });

@@ -13,7 +13,7 @@ const shared = useFolder();
 const configFile = writeConfig(shared, config);
 
 describe('annals serve', () => {
-  it('takes its settings from flags, and prints the address, the generated key and a curl line that works on one screen', async (t) => {
+  it('takes its settings from flags; one screen shows the address, the generated key and a working curl line', async (t) => {
     const data = join(temporaryFolder(t), 'deep', 'data');
     const args = ['serve', '--config', configFile, '--data', data, '--host', '127.0.0.1', '--port', '0'];
     const { listening, output } = launch(t, args, noThreads);
@@ -175,7 +175,7 @@ describe('annals serve', () => {
     const { code, stderr } = await runHere(args, { environment: noThreads });
     assert.equal(code, 2);
     assert.match(stderr, /port .*in use.*--port/);
-    // It let the directory go.
+    // The refused start has released the directory.
     assert.equal((await runHere(['rebuild', '--config', configFile, '--data', data])).code, 0);
   });
 });
@@ -303,7 +303,7 @@ describe('A configuration that changes what documents answer', () => {
     );
   });
 
-  it('is refused where they would show less', async (t) => {
+  it('is refused if they would show less', async (t) => {
     const data = withPosts(t);
     const args = ['--config', writeConfig(shared, renamed), '--data', data];
     for (const command of [
@@ -322,7 +322,7 @@ describe('A configuration that changes what documents answer', () => {
     assert.equal(recordedEvents(data, 'system/schema').length, 1);
   });
 
-  it('is taken where that is accepted, and the line to write takes the values over', async (t) => {
+  it('is taken if that is accepted, and the line to write takes the values over', async (t) => {
     const data = withPosts(t);
     const accepted = ['config', 'check', '--against', data, '--accept-loss', '--config', writeConfig(shared, renamed)];
     assert.equal((await runHere(accepted, { environment: noThreads })).code, 0);
@@ -389,7 +389,7 @@ describe('The first load', () => {
   it('is done before the service says that it listens', async () =>
     assert.deepEqual(await titles(service), ['seeded']));
 
-  it('is told from a service that is meant to be used by GET /health and /ready, with or without a credential', async () => {
+  it('is told from a service in use by GET /health and /ready, with or without a credential', async () => {
     assert.match(service.output().stdout, /^\/health 200 {"status":"ok"}\n\/ready 503 {"status":"starting"}\n/);
     for (const key of [null, apiKey, 'wrong']) {
       const health = await service.call('GET', '/health', undefined, { key });
@@ -401,7 +401,7 @@ describe('The first load', () => {
     assert.equal((await service.call('POST', '/ready', {})).status, 404);
   });
 
-  it('leaves a service that a signal ends at once when nothing is in flight, with connections kept open, and a sound directory without the key', async () => {
+  it('ends at once on a signal when idle, despite kept connections, and leaves a sound directory without the key', async () => {
     await service.call('POST', posts, { title: 'x' });
     await service.call('GET', posts);
     const from = performance.now();

@@ -3,7 +3,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 
 export const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
-/** It says that it is loaded. Its creates say that they have begun, and go on once the file of that path is there. */
+/**
+ * A configuration that prints that it is loaded. Its creates print that they have begun, and go on once the file `gate`
+ * exists.
+ */
 export const slowConfig = (gate: string) => `import { existsSync } from 'node:fs';
   console.error('loaded');
   const isOpen = async () => {
@@ -14,7 +17,7 @@ export const slowConfig = (gate: string) => `import { existsSync } from 'node:fs
   const access = { create: isOpen, read: () => true };
   export default { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }], access }] };`;
 export const posts = '/api/collections/posts';
-/** Where it does not matter who answers: each thread costs at every start. */
+/** For tests in which it does not matter which thread answers: each thread makes a start slower. */
 export const noThreads = { ANNALS_THREADS: '0' };
 
 /** Whether a new connection is taken. */

@@ -58,7 +58,7 @@ describe('a command with words of its own', () => {
     ]);
   });
 
-  it('refuses them where none is asked for', () => {
+  it('refuses them if none is asked for', () => {
     assert.throws(
       () => readSettings(['users'], {}, { settings: ['data'] }),
       /^UsageError: unexpected argument "users"$/,

@@ -49,7 +49,7 @@ describe('The files of a configuration that are watched', () => {
     await eventually(() => runs() === 2);
   });
 
-  it('are told of once where they cannot be read, until they are saved again', async (t) => {
+  it('are told of once if they cannot be read, until they are saved again', async (t) => {
     const { begin, save, remove, runs } = watching(t, 'unread', []);
     begin();
     save('a.js', 'const a = [;');

@@ -10,7 +10,7 @@ type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ?
 type Is<T extends true> = T;
 type Extends<A, B> = A extends B ? true : false;
 
-/** The same type, written out: without intersections, names and read-only lists. */
+/** A type written out: without intersections, names and read-only lists. */
 type Plain<T> = T extends readonly (infer Item)[]
   ? Plain<Item>[]
   : T extends object

@@ -199,7 +199,7 @@ export type Accounts = [
   Is<Equal<Given<typeof staff.endSession>, AccountState['sessions'][number]>>,
 ];
 
-// Where nothing is known there is everything.
+// A client without types allows every call.
 export const loose = async () => {
   const any = createClient({ baseUrl: 'https://cms.example.org' });
   const made = await any.collection('anything').create({ a: 1 });

@@ -21,7 +21,7 @@ export type Told = {
 
 type Part = { headers: Record<string, string>; fieldName: string } & ({ string: string } | { uri: string });
 
-/** `FormData` of React Native: it keeps what it is given, and its network layer reads the parts. */
+/** `FormData` of React Native: it keeps its arguments, and the network layer reads the parts. */
 class NativeFormData {
   parts: [string, unknown][] = [];
 

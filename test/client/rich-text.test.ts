@@ -185,7 +185,7 @@ describe('Rich text as text', () => {
     assert.equal(richTextToText(value), 'Title\nsome words\nmore\none\ntwo');
   });
 
-  it('ends where nodes are nested deeper than any value that is taken', () => {
+  it('ends if nodes are nested deeper than any value that is taken', () => {
     let value: unknown = text('deep');
     for (let level = 0; level < 100_000; level++) value = node('blockquote', value);
     assert.equal(richTextToText(doc(value)), '');

@@ -19,7 +19,7 @@ import type atlas from '../../examples/atlas/annals.config.ts';
 import type config from './rich.config.ts';
 import type { Annals, Post as WrittenPost } from './rich.types.ts';
 
-// Types are tested by the compiler: `npm run types` fails where one of these is not as it is said to be.
+// The compiler tests types: `npm run types` fails if one of these is wrong.
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 type Is<T extends true> = T;
 type Extends<A, B> = A extends B ? true : false;
@@ -107,7 +107,7 @@ export type Depths = [
   Is<Equal<Exclude<DocumentOf<C, 'posts', 2>['author'], string>['posts'], string[]>>,
   Is<Equal<Boss<DocumentOf<C, 'authors', 2>>['posts'], string[]>>,
   Is<Equal<Boss<DocumentOf<C, 'authors', 2>>['boss'], string | Author0 | null>>,
-  // Of a depth that is not known, either may be.
+  // With an unknown depth, either is possible.
   Is<Equal<Boss<Any>['boss'], string | Boss<Any> | null>>,
   Is<Equal<Any['posts'], (string | DocumentOf<C, 'posts', number>)[]>>,
   Is<Equal<UserOf<C, 'members'>['picture'], string | Whole<Picture<string>> | null>>,

@@ -301,7 +301,7 @@ describe('annals types', () => {
     ]);
     for (const comment of text.matchAll(/\/\*\*.*?\*\//gs)) assert.doesNotMatch(comment[0].slice(2, -2), /\*\//);
     const literals = [...text.matchAll(/^export type PostsF\d = (.*);$/gm)].map(([, literal = '']) => literal);
-    // The parser of the language reads back what was meant.
+    // The parser of the language reads the intended value back.
     assert.deepEqual(new Function(`return [${literals.join()}];`)(), texts);
     assert.doesNotMatch(text, /[\u2028\u202e]/);
   });

@@ -125,7 +125,7 @@ describe('rules that are missing', () => {
   const posts = { slug: 'posts', fields: [], access: { read: rule } };
   const pages = { slug: 'pages', fields: [], access: { read: rule, create: rule, update: rule, delete: rule } };
 
-  it('are a warning where there are users of several kinds', () => {
+  it('are a warning if there are users of several kinds', () => {
     const several = [users(), users({ slug: 'members' })];
     assert.deepEqual(warningsOf({ collections: [...several, posts, pages] }), [
       'collections.posts.access: there is no rule for create, update, delete, so every user of "users", "members" may',
@@ -141,7 +141,7 @@ describe('urls', () => {
     assert.deepEqual(model.collections.get('users')?.urls, urls);
   });
 
-  it('are refused where they are none, carry a token, or belong to no accounts', () => {
+  it('are refused if they are invalid, carry a token, or belong to no accounts', () => {
     const urls = { acceptInvite: '/join', resetPasword: 'https://a.example', login: 'https://a.example/?token=1' };
     const must = 'must be an absolute http or https URL without a parameter "token"';
     assert.deepEqual(userProblems({ urls }), [

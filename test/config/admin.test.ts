@@ -21,14 +21,14 @@ describe('admin of the whole configuration', () => {
     assert.equal(model.adminCollection, 'editors');
   });
 
-  it('is on without options, with the users of the admin collection, and off where it is false', () => {
+  it('is on without options, with the users of the admin collection, and off if it is false', () => {
     const model = checkConfig({ collections: [users] });
     assert.deepEqual([model.admin, model.adminCollection], [{ title: 'Annals', logo: null, user: null }, 'users']);
     const off = checkConfig({ collections: [users], admin: false });
     assert.deepEqual([off.admin, off.adminCollection], [null, 'users']);
   });
 
-  it('is refused where something is wrong with it', () => {
+  it('is refused if something is wrong with it', () => {
     const posts = { slug: 'posts', fields: [] };
     const logo = 'must be an http or https URL, or a path that begins with "/", got';
     assert.deepEqual(problemsOf({ collections: [users, posts], admin: { titel: 'x', logo: '//x', user: 'posts' } }), [
@@ -49,7 +49,7 @@ describe('admin of the whole configuration', () => {
 });
 
 describe('admin of a collection and of a global', () => {
-  it('stands in the schema as it is written, and nothing of it where it says nothing', () => {
+  it('stands in the schema as it is written, and nothing of it if it says nothing', () => {
     const admin = {
       group: 'Content',
       description: 'All that we say',
@@ -68,7 +68,7 @@ describe('admin of a collection and of a global', () => {
     assert.deepEqual(schema.globals, [{ slug: 'site', fields: [] }]);
   });
 
-  it('is refused where something is wrong with it', () => {
+  it('is refused if something is wrong with it', () => {
     assert.deepEqual(ofPosts({ groop: 'x', pageSize: 101, hidden: 'yes' }), [
       'admin.groop: is not a key of admin of a collection; did you mean "group"?',
       'admin.hidden: must be true or false, got "yes"',
@@ -125,7 +125,7 @@ describe('admin of a field', () => {
     );
   });
 
-  it('is refused where something is wrong with it', () => {
+  it('is refused if something is wrong with it', () => {
     assert.deepEqual(ofFields({ ...title, admin: { position: 'left', width: '50%', tab: '' } }), [
       'title.admin.position: must be one of "main", "side", got "left"',
       'title.admin.width: must be one of "quarter", "third", "half", "two-thirds", "three-quarters", "full", got "50%"',
@@ -165,7 +165,7 @@ describe('richText', () => {
     assert.equal(checkConfig({ collections }).richText, undefined);
   });
 
-  it('is refused where something is wrong with it', () => {
+  it('is refused if something is wrong with it', () => {
     assert.deepEqual(richProblems({}), ['richText.features: is missing']);
     assert.deepEqual(richProblems({ features: 'bold' }), ['richText.features: must be a list, got "bold"']);
     const [unknown, twice] = richProblems({ features: ['bolt', 'link', 'link'], buttons: [] }).slice(1);

@@ -371,7 +371,7 @@ describe('field options', () => {
 });
 
 describe('a list of fields that contains itself', () => {
-  it('is refused at its place, in objects, arrays, rows and blocks, and no other use of one list twice is', () => {
+  it('is refused at its place, in objects, arrays, rows and blocks; a list used twice is not', () => {
     const end =
       'contains itself, so it would have no end: write the inner fields out, as deep as they go, or refer to documents of ' +
       'the same collection with a relationship';
@@ -470,7 +470,7 @@ describe('the limit and the sort of a join', () => {
     }
   });
 
-  it('are refused where they are wrong, naming what would be right', () => {
+  it('are refused if they are wrong, naming what would be right', () => {
     for (const limit of [0, -1, 1.5, '3', true, 2 ** 53]) {
       const [problem = '', ...more] = problemsWith({ limit });
       assert.match(problem, /^limit: must be a whole number from 1, got /);
@@ -602,7 +602,7 @@ describe('functions', () => {
     );
   });
 
-  it('that a read hook changes are a warning where other options lead through them, unless they are queryable', () => {
+  it('that a read hook changes are a warning if other options lead through them, unless they are queryable', () => {
     const hooks = { afterRead: () => null };
     const text = { name: 'text', type: 'text', hooks };
     const to = { name: 'to', type: 'relationship', relationTo: 'posts' };

@@ -284,7 +284,7 @@ describe('whatever JSON comes', () => {
   const values = fc.oneof(fc.constantFrom('a@b.co', password, '', null), fc.jsonValue());
   const bodies = fc
     .array(fc.tuple(names, values), { maxLength: 6 })
-    // As JSON.parse makes it: `__proto__` is an ordinary key.
+    // JSON.parse makes `__proto__` an ordinary key.
     .map((entries) => JSON.parse(`{${entries.map((entry) => entry.map((one) => JSON.stringify(one)).join(':'))}}`));
 
   it('is taken or refused as invalid, and no message holds the password', () => {

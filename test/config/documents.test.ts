@@ -191,7 +191,7 @@ describe('required', () => {
     assert.deepEqual(Object.keys(errorsOf(() => create({ a: '', b: [], c: 0, d: '' }))), ['a', 'b']);
   });
 
-  it('is met by a default, where a value is missing and not where it is null', () => {
+  it('is met by a default if a value is missing, but not if it is null', () => {
     const { create } = validatorOf({ name: 'a', type: 'text', required: true, defaultValue: 'x' });
     assert.deepEqual(create({}), { a: 'x' });
     assert.deepEqual(Object.keys(errorsOf(() => create({ a: null }))), ['a']);
@@ -247,7 +247,7 @@ describe('values', () => {
     assert.deepEqual(create({ at: '2024-02-29T23:30-01:00' }), { at: '2024-03-01T00:30:00.000Z' });
   });
 
-  it('of lists keep to their lengths, but may be empty where they are not required', () => {
+  it('of lists keep to their lengths, but may be empty if they are not required', () => {
     const many = { type: 'relationship', relationTo: 'posts', hasMany: true, minLength: 2, maxLength: 3 };
     assert.deepEqual(taken(many, [[], ['a'], ['a', 'b'], ['a', 'b', 'c', 'd'], 'a', [1, 2]]), [[], ['a', 'b']]);
   });
@@ -261,7 +261,7 @@ describe('values', () => {
 });
 
 describe('defaults', () => {
-  it('make a missing object only where that satisfies its required fields', () => {
+  it('make a missing object only if that satisfies its required fields', () => {
     const fields = (required: boolean) => [
       { name: 'a', type: 'text', defaultValue: 'x' },
       { name: 'b', type: 'text', required },
@@ -314,7 +314,7 @@ describe('whatever JSON comes', () => {
     ),
     object: fc
       .array(fc.tuple(fc.oneof(fc.constantFrom(...names), fc.string()), tie('value')), { maxLength: 6 })
-      // As JSON.parse makes it: `__proto__` is an ordinary key.
+      // JSON.parse makes `__proto__` an ordinary key.
       .map((entries) =>
         JSON.parse(`{${entries.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join()}}`),
       ),

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { typeFacts } from '../../config/field-types.ts';
+import { withCrate } from '../helpers/crate-field-type.ts';
 import { useService } from '../helpers/shared.ts';
-import { withCrate } from '../helpers/tarball.ts';
 
 const guide = readFileSync('CONTRIBUTING.md', 'utf8');
 const [, section = ''] = /^## Adding a field type\n(.*?)^## /ms.exec(guide) ?? [];

@@ -41,7 +41,10 @@ const { pattern } = fc.letrec<{ pattern: string; row: string; item: string }>((t
       .map(([a, b, c]) => `${a}${b})${c}`),
   ),
 }));
-/** Characters that the patterns tell apart; few, and short texts, for the engine of Node tries all ways. */
+/**
+ * Characters that the patterns tell apart. They are few, and the texts short, because the engine of Node tries all
+ * ways.
+ */
 const characters = [
   'a',
   'b',
@@ -125,7 +128,7 @@ describe('A pattern', () => {
     );
   });
 
-  it('that has modifiers is left to the engine of Node, and is an error where that knows none', () => {
+  it('that has modifiers is left to the engine of Node, and is an error if that knows none', () => {
     const [major = 0] = process.versions.node.split('.').map(Number);
     if (major < 24) return assert.throws(() => readPattern('(?i:a)b'), SyntaxError);
     const { matches, backtracks } = readPattern('(?i:a)b');
@@ -193,7 +196,7 @@ describe('A pattern that may take exponential time elsewhere', () => {
   });
 
   it('is told in a time that does not grow as what may be in it', () => {
-    // Each took minutes, or all of the memory.
+    // Each of these patterns took minutes, or all of the memory.
     assert.equal(found('[a-z]*'.repeat(99)), false);
     assert.equal(found('([\\w.]*[\\w-]*)'.repeat(49)), false);
     assert.equal(found(`(a+)+${'[a-z]*'.repeat(20)}`), true);
@@ -223,7 +226,7 @@ describe('A pattern that may take exponential time elsewhere', () => {
     );
   });
 
-  it('is refused where it could be matched only by trying, unless that is allowed beside it', () => {
+  it('is refused if it could be matched only by trying, unless that is allowed beside it', () => {
     const text = { name: 'a', type: 'text' };
     const problems = (...fields: object[]) =>
       problemsOf({ collections: [{ slug: 'posts', fields, access: { read: () => true } }] });
@@ -250,7 +253,7 @@ describe('A pattern that may take exponential time elsewhere', () => {
     }
   });
 
-  it('is allowed by an option that is true or false, stands beside a pattern, and is no part of the schema', () => {
+  it('is allowed by a boolean option beside a pattern, which is no part of the schema', () => {
     const text = { name: 'a', type: 'text' };
     const problems = (...fields: object[]) =>
       problemsOf({ collections: [{ slug: 'posts', fields, access: { read: () => true } }] });

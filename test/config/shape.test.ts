@@ -18,7 +18,7 @@ const fields: DataField[] = [
 const empty = { b: null, a: [], many: [], constructor: null, o: null, list: [], blocks: [] };
 
 describe('the shape of a document', () => {
-  it('holds every field in order, null or [] where there is no value, and no join', () => {
+  it('holds every field in order, null or [] if there is no value, and no join', () => {
     const shaped = compileShape(fields)({ unknown: 1, list: null, joined: [1] });
     assert.deepEqual(shaped, empty);
     assert.deepEqual(Object.keys(shaped), Object.keys(empty));

@@ -9,7 +9,7 @@ describe('suggestions', () => {
     assert.equal(didYouMean('ulr', ['url']), '; did you mean "url"?');
   });
 
-  it('are silent where nothing is near', () => {
+  it('are silent if nothing is near', () => {
     assert.equal(nearest('banana', ['title', 'url', 'a']), undefined);
     assert.equal(nearest('x', ['a']), undefined);
     assert.equal(nearest('jobs', ['cors', 'globals']), undefined);

@@ -130,7 +130,7 @@ describe('the URL of a file', () => {
     assert.deepEqual(Object.keys(document), ['id', 'createdAt', 'updatedAt', ...made]);
   });
 
-  it('is null where there is no file, as before the collection took any', () => {
+  it('is null if there is no file, as before the collection took any', () => {
     assert.equal(compileDocument(fields, 'files')('0198', {}).url, null);
     assert.equal(compileDocument(fields, 'files')('0198', { filename: 'a' }).url, null);
     assert.equal(compileDocument(fields, null)('0198', values).url, null);

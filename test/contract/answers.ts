@@ -53,7 +53,7 @@ const foreign = ({ cookie }: World): Variation => ({
   headers: { authorization: undefined, cookie, origin: 'https://evil.example' },
 });
 
-/** Bodies that are JSON but no object, at last none at all, and what is said of them. */
+/** Bodies that are JSON but not an object, at last none at all, and the messages about them. */
 const noObjects = ['[]', 'null', '"x"', '5', ''].map((body) => ({ body }));
 const noObject = [{ field: '', message: 'the body must be a JSON object' }];
 
@@ -108,7 +108,7 @@ const general: Record<string, Provoke> = {
     const { key, headers } = { key: world.powerless, headers: { authorization: undefined } };
     if (!ofUsers.test(operation.kind)) await sendAll(world, operation, 403, [{ key, headers }]);
     if (!operation.name.startsWith('GET')) await sendAll(world, operation, 403, [foreign(world)]);
-    // Of a public history a user may see what they read.
+    // In a public history a user may see what they may read.
     else if (
       parametersOf(world, operation).has('asOf') &&
       operation.slug !== 'reasoned' &&
@@ -130,7 +130,7 @@ const general: Record<string, Provoke> = {
     return sendAll(world, operation, 413, bodies);
   },
   415: (world, operation) => sendAll(world, operation, 415, [{ body: 'x', headers: { 'content-type': 'text/plain' } }]),
-  /** The same again is the same answer again; another request is not the same. */
+  /** The same request with the same key gets the same answer; another request with that key is refused. */
   async 422(world, operation) {
     const call = vary(await rightCall(world, operation), { headers: { 'idempotency-key': fresh() } });
     const { status } = await world.send(operation.name, call);
@@ -141,7 +141,7 @@ const general: Record<string, Provoke> = {
   async 429(world, operation) {
     const headers = { 'x-forwarded-for': '192.0.2.1' };
     const path = pathOf('members', 'reset-password');
-    // Each node counts by itself.
+    // Each node has its own count.
     const nodes = Number(process.env.TEST_NODES ?? 1);
     for (let refused = 0, count = 0; refused < nodes && count < 41 * nodes; count += 1) {
       const { status } = await world.send(`POST ${path}`, { path, body: { token: 'x', password }, key: null, headers });
@@ -231,9 +231,9 @@ const special: Record<string, Provoke> = {
   'readSchemas 200': (world, operation) => {
     return sendAll(world, operation, 200, [{}, { query: now() }, { key: null, ...world.admin }]);
   },
-  /** A key sees what it may: only for users who look back there is something that they may not. */
+  /** A key sees only what its scopes allow, so it is refused nothing; users who look back may be refused. */
   'readSchemas 403': (world, operation) => sendAll(world, operation, 403, [{ ...world.member, query: now() }]),
-  /** Users may read only themselves, where no rule says otherwise. */
+  /** Users may read only themselves, unless a rule says otherwise. */
   'readDraft 403': (world, operation) => sendAll(world, operation, 403, [world.member]),
   'readDraftOfGlobal 403': (world, operation) => {
     const headers = { ...world.admin.headers, 'x-refuse': '403' };
@@ -285,7 +285,7 @@ const special: Record<string, Provoke> = {
   'resetPassword 200': async (world, operation) => {
     await sendAll(world, operation, 200, [{ body: { token: await world.resetToken(operation.slug), password } }]);
   },
-  /** It was never written. */
+  /** The global was never written. */
   'restoreGlobal 409': (world, operation) => {
     const path = `/api/globals/${operation.slug}/restore`;
     return send(world, operation, 409, { path, body: { version: 1 } });

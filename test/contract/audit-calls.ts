@@ -1,6 +1,6 @@
 import type { Sent } from '../helpers/requests.ts';
 
-/** Ids of what there is, and who calls. */
+/** Ids of the existing documents, and the callers. */
 export type AuditWorld = {
   post: string;
   gone: string;

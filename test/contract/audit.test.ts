@@ -82,7 +82,7 @@ const runs = Number(process.env.TEST_RUNS ?? 8);
 
 let contract: Contract;
 let world: AuditWorld;
-/** All calls of audit routes of the service, but the one that is held up. */
+/** All calls of audit routes of the service, except the one that is held up. */
 const calls: NotedCall[] = [];
 
 /** Makes a call of an operation, to `path` below its address, and holds the answer against the document. */
@@ -103,7 +103,7 @@ async function made(path: string, body: unknown, sent: Sent = {}): Promise<OpenA
 
 const scoped = (scopes: string): Sent => ({ headers: { 'x-scopes': scopes } });
 
-/** As it is called with all right, with something otherwise. */
+/** A correct call with some parts changed. */
 async function vary(operation: string, wanted: number, query: string, sent: Sent = {}): Promise<Answer> {
   const [path, own = {}] = right[operation]?.(world) ?? assert.fail(`it is unknown how to call ${operation}`);
   const address = query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`;
@@ -119,7 +119,7 @@ const withStatus = (status: number) =>
     .map((answer) => answer.slice(0, -4));
 
 describe('The answers of the audit routes', () => {
-  /** Another service, which does not go through its log. */
+  /** Another service, which does not read through its log. */
   const idle = useServiceHere(
     {
       bcryptCost: 4,
@@ -190,7 +190,7 @@ describe('The answers of the audit routes', () => {
     return () => rmSync(ballast);
   }
 
-  it('are described where there is no room on the disk', { skip: disk.skip }, async () => {
+  it('are described if there is no room on the disk', { skip: disk.skip }, async () => {
     const makeRoom = fill();
     try {
       const body = { collection: 'posts', id: world.post, reason };
@@ -326,7 +326,7 @@ describe('The answers of the audit routes', () => {
     held = { answer, free: () => db.close() };
   }
 
-  it('are described for server-sent events, of which there are so many', async () => {
+  it('are described for server-sent events, of which there is a bounded number', async () => {
     const ask = (query: string, caller = `x-api-key: ${apiKey}`) =>
       dial(
         service.url,
@@ -483,7 +483,7 @@ describe('The answers of the audit routes', () => {
     const [{ waitsFor, obstacle }] = body.erasures;
     held.free();
     if (ofOneProcess.skip) {
-      // That of nodes waits for more than this reader: test/running/nodes/erasure.long.test.ts.
+      // With nodes an erasure waits for more than this reader: test/running/nodes/erasure.long.test.ts.
       if (waitsFor === 'data')
         assert.match(
           obstacle,
@@ -520,7 +520,7 @@ describe('The answers of the audit routes', () => {
     await look(looking, ({ altered }) => altered?.from === 1);
   });
 
-  it('are on record where they are an export or an erasure, and nowhere else', async () => {
+  it('are on record if they are an export or an erasure, and nowhere else', async () => {
     await takeAll();
     const rest = assertAllRecorded(service.data, contract.document, calls, {
       keyOf: (operation) => operation,
@@ -541,7 +541,7 @@ describe('The answers of the audit routes', () => {
     );
   });
 
-  it('are described where the log is not what it was', ofOneProcess, async () => {
+  it('are described if the log is not what it was', ofOneProcess, async () => {
     const db = new Database(join(service.data, 'log.db'));
     for (const name of db.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").pluck().all())
       db.exec(`DROP TRIGGER "${name}"`);
@@ -576,12 +576,12 @@ function dataOf(node: string): string {
   return node === '' ? service.data : join(disk.folder, 'data', node);
 }
 
-/** Has each node take what others have appended: a read waits for it. */
+/** Makes each node apply the events that others have appended: a read waits for them. */
 async function takeAll(): Promise<void> {
   for (const _ of nodes) await request(service.url, 'GET', '/api/collections/posts?limit=1');
 }
 
-/** As if an authority had said when the newest checkpoint was there. */
+/** Stamps the newest checkpoint as an authority would. */
 async function stampNewest(): Promise<void> {
   for (const _ of nodes) await call(`GET ${audit}/checkpoint`, 200, `${audit}/checkpoint`);
   for (const node of nodes) {

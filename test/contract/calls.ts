@@ -14,9 +14,7 @@ export function operationOf({ contract }: World, name: string): Operation {
 
 type Maker = (world: World, slug: string) => Call | Promise<Call>;
 
-/**
- * How each kind of operation is called: all is right with it, but for the tokens of mails, where `x` stands for them.
- */
+/** A correct call of each kind of operation, but for the tokens of mails, for which `x` stands. */
 const right: Record<string, Maker> = {
   list: ({ caller }, slug) => ({ path: `/api/collections/${slug}`, ...caller(slug) }),
   count: ({ caller }, slug) => ({ path: `/api/collections/${slug}/count`, ...caller(slug) }),
@@ -102,7 +100,7 @@ const right: Record<string, Maker> = {
     await send(`GET ${pathOf(slug, '{id}/account')}`, { path: pathOf(slug, `${id}/account`), ...caller(slug) });
     return { path: pathOf(slug, `${id}/unlock`), ...caller(slug) };
   },
-  // That of the request, so that the browser is told to forget what it has kept.
+  // The session of the request itself, so that the browser is told to clear its data.
   endSessionOf: async (world, slug) => {
     const own = await right.endSession?.(world, slug);
     assert.ok(own);
@@ -219,7 +217,7 @@ export const acceptance = (slug: string, token: string) => ({
 /** A path below a collection. */
 export const pathOf = (slug: string, rest: string) => `/api/collections/${slug}/${rest}`;
 
-/** A call of an operation that is all right, each time another where it can be made once. */
+/** A correct call of an operation; each time another one, if it can be made only once. */
 export async function rightCall(world: World, { name, kind, slug }: Operation): Promise<Call> {
   const make = right[kind] ?? assert.fail(`it is unknown how to call ${name}: its kind is ${kind}`);
   return make(world, slug);

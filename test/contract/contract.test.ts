@@ -121,7 +121,7 @@ function recordedByRefusal({ kind, slug }: Operation, status: number): readonly 
 describe('The contract (1)', () => {
   let world: World;
   let operations: Operation[];
-  /** Those that have an answer which has not been met yet, with this status. */
+  /** The operations that have an answer of this status that has not been met yet. */
   function lacking(status: string): Operation[] {
     const unmet = new Set(world.contract.unmet());
     return operations.filter(({ name }) => unmet.has(`${name} ${status}`));
@@ -294,7 +294,7 @@ describe('The contract (1)', () => {
     }
   });
 
-  describe('where files of the service are changed beside it', ofOneProcess, () => {
+  describe('with files that are changed beside the service', ofOneProcess, () => {
     let late: Prepared[];
     let reads: Prepared[];
     let broken: Prepared[];
@@ -308,15 +308,15 @@ describe('The contract (1)', () => {
       reads = reads.map((one) => ({ ...one, call: vary(one.call, { query: `asOf=${position}` }) }));
     });
 
-    it('holds where the log is ahead of what can be read', async () => {
+    it('holds if the log is ahead of what can be read', async () => {
       await Promise.all(reads.map((one) => expectAll(world, 503, [one])));
     });
 
-    it('holds where others always come first', async (t) => {
+    it('holds if others always come first', async (t) => {
       for (const one of late) await t.test(one.name, () => expectAll(world, 409, [one]));
     });
 
-    it('holds where the data is damaged', async () => {
+    it('holds if the data is damaged', async () => {
       damage(service.data);
       const asUser = broken.map(({ call, ...operation }) => ({
         ...operation,

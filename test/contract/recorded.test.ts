@@ -30,7 +30,7 @@ describe('assertAllRecorded', () => {
     assert.throws(() => check([call], { succeeds: {} }), /test\/contract\/ does not say what POST \/posts records/);
   });
 
-  it('fails where an operation has recorded nothing, something else, or in another stream', async () => {
+  it('fails if an operation has recorded nothing, something else, or in another stream', async () => {
     const { answer, call } = await create();
     assert.throws(() => check([]), /POST \/posts has never recorded "document.created"/);
     assert.throws(() => check([call], { succeeds: { 'POST /posts': ['document.updated'] } }), /and recorded "document/);
@@ -38,7 +38,7 @@ describe('assertAllRecorded', () => {
     assert.throws(() => check([noted('GET /posts', answer)]), /GET \/posts answered 201, and recorded/);
   });
 
-  it('fails where a refused or repeated call has recorded something', async () => {
+  it('fails if a refused or repeated call has recorded something', async () => {
     const [{ call }, { answer }] = [await create(), await create()];
     const refused = noted('POST /posts', { ...answer, status: 409 });
     assert.throws(() => check([call, refused]), /POST \/posts answered 409, and recorded "document.created"/);

@@ -13,7 +13,7 @@ export type Records = {
    * first of these; the others come with other bodies, and `''` is no event.
    */
   succeeds: Readonly<Record<string, readonly [string, ...string[]]>>;
-  /** The same of a call with an answer from 400 on, which elsewhere records nothing. */
+  /** The types of the events of a call with an answer from 400 on; by default such a call records nothing. */
   refused?: (operation: string, status: number) => readonly string[];
   /** The stream of an event, as far as the operation tells it. */
   streamOf: (operation: string, type: string) => string;
@@ -31,8 +31,8 @@ export function noted(operation: string, { status, headers, body }: Answer): Not
 }
 
 /**
- * Asserts of all calls that each recorded what it is to record and nothing else, and that each operation of a document
- * but the GETs has recorded something, where it is to.
+ * Asserts that each call recorded the events that the table names for it and nothing else, and that each operation of a
+ * document but the GETs has recorded something, if the table names an event.
  *
  * @returns the events that none of the calls has recorded.
  */

@@ -5,10 +5,10 @@ import type { Operation } from './calls.ts';
 import { inJson, mutated, valuesOf } from './values.ts';
 import { type Call, newAddress, type World } from './world.ts';
 
-/** A call; `plain` is its body where all but the body is right. */
+/** A call; `plain` is its body if everything but the body is right. */
 export type Request = { call: Call; plain?: { type: string; value: unknown } };
 
-/** Something that is not text alone: what a header or a part of a path can hold. */
+/** A value that may be more than text: the values of headers and of parts of a path. */
 const odd = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 30 }),
   fc.constantFrom('', '0', '-1', '1e9', 'null', '[]', '{}', '%', '\0', '../..', 'x'.repeat(300), '9'.repeat(40)),
@@ -102,7 +102,7 @@ function queryOf(
   values: (schema: OpenApi) => fc.Arbitrary<unknown>,
 ): fc.Arbitrary<string> {
   const each = parameters.map(({ name, schema }) => {
-    // Of a filter the text is JSON, which is nothing that its schema says.
+    // The text of a filter is JSON, which its schema does not say.
     const value = schema.anyOf ? textToo(values(schema.anyOf[0])) : values(schema);
     return fc
       .oneof({ weight: 3, arbitrary: value }, { weight: 1, arbitrary: mutated(value) }, { weight: 1, arbitrary: odd })

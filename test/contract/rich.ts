@@ -125,7 +125,7 @@ export default defineConfig({
     },
   ],
   webhooks: [
-    // It is refused, so that there are deliveries that wait.
+    // The address refuses connections, so that deliveries wait.
     { name: 'front', url: 'http://127.0.0.1:9/', secret, collections: ['things'], where: { code: { exists: true } } },
     { name: 'site', url: 'http://127.0.0.1:9/', secret, globals: ['site'] },
     { name: 'all', url: process.env.RECEIVER ?? 'http://127.0.0.1:9/', secret, allowPrivate: true },

@@ -117,7 +117,10 @@ function readOn(path: string): Database.Database {
   return reader;
 }
 
-/** Writes until writes are refused, for the free pages inside the files of the log; tells whether one was not. */
+/**
+ * Writes until writes are refused, to use up the free pages inside the files of the log. @returns whether one was
+ * accepted.
+ */
 async function useUp(world: Pick<World, 'send'>): Promise<boolean> {
   const path = '/api/collections/hooked';
   let written = 0;
@@ -131,7 +134,7 @@ async function useUp(world: Pick<World, 'send'>): Promise<boolean> {
   return written > 0;
 }
 
-/** Holds the search file, so that it stays behind what is written; gives what lets go of it. */
+/** Locks the search file, so that it stays behind the log. @returns a function that unlocks it. */
 export function holdSearch(data: string): () => void {
   const [file = ''] = globSync('search-*.db', { cwd: data });
   const db = openDatabase(join(data, file));
@@ -157,8 +160,8 @@ export function overtake(data: string): number {
   });
   const ofOthers = "stream NOT LIKE 'system/%' OR stream = 'system/api-keys'";
   const streams = db.prepare(`SELECT DISTINCT stream FROM events WHERE ${ofOthers}`).pluck().all();
-  // As a second writer would, which the lock of the directory keeps out: the log is whole, and the first one does not
-  // know of it.
+  // Writes as a second writer would, which the lock of the directory keeps out: the log is whole, and the first one
+  // does not know of it.
   const rivals = (streams as string[]).map((stream) => ({
     stream,
     expectedVersion: null,

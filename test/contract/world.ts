@@ -40,7 +40,7 @@ export async function createWorld(
   setupToken: string,
   whileEmpty: (world: Pick<World, 'send'>, first: () => Call) => Promise<void>,
 ) {
-  /** All calls that were made, with what was answered. */
+  /** All calls that were made, with their answers. */
   const calls: NotedCall[] = [];
   const contract: Contract = contractOf((await request(url, 'GET', '/api/openapi.json')).body);
 
@@ -117,7 +117,7 @@ export async function createWorld(
   async function madeKey(rights = {}): Promise<{ id: string; secret: string }> {
     return (await wanted('POST /api/keys', { path: '/api/keys', body: { name: 'a new key', ...rights } })).body;
   }
-  /** The id of a delivery that waits, for its webhook takes none. */
+  /** The id of a delivery that waits because its webhook accepts none. */
   async function delivery(): Promise<string> {
     const path = '/api/webhooks/front/deliveries';
     for (const query of ['', '?state=parked'])
@@ -130,7 +130,7 @@ export async function createWorld(
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
-  // It ends at some time, so that each list of keys has one that does.
+  // This key expires, so that each list of keys has one that does.
   const powerless = (await madeKey({ expiresAt: '2999-01-01T00:00:00Z' })).secret;
 
   async function inviteToken(slug: string, address = freshEmail()): Promise<string> {
@@ -160,7 +160,7 @@ export async function createWorld(
     delivery,
     /** The secret of such a key. */
     powerless,
-    /** Of the admin. */
+    /** The cookie of the admin. */
     cookie,
     emails,
     caller,

@@ -6,7 +6,7 @@ export type Call = (method: string, path: string, body?: unknown) => Promise<Ans
 /** A value that a write tried to bring, and whether it was acknowledged. */
 export type Attempt = { value: string; isAcknowledged: boolean };
 
-/** All that was ever tried on one document. */
+/** Everything that was ever tried on one document. */
 export type Story = {
   /** Unique for ever: how the document is found again when the answer that had its id was lost. */
   marker: string;

@@ -175,7 +175,7 @@ describe('The rights of a reader as of then', () => {
     }
   });
 
-  it('must pass the rules with each document as it was and as it is; what is gone is for auditors', async () => {
+  it('must satisfy the rules for each document as it was and as it is; deleted ones are for auditors', async () => {
     const all = ['always', 'closedSince', 'gone', 'goneClosed', 'openSince'];
     const callers: [string, CallOptions | undefined, string[]][] = [
       ['anonymous', anonymous, ['always']],
@@ -201,7 +201,7 @@ describe('The rights of a reader as of then', () => {
     }
   });
 
-  it('needs the right where the history is not public, and is told which', async () => {
+  it('needs the right if the history is not public, and is told which', async () => {
     const id = await create('kept', { title: 'x' });
     for (const path of [at('kept'), at('kept', `/${id}`), '/api/globals/site']) {
       assert.equal((await read(path, anonymous)).status, 200);

@@ -34,7 +34,7 @@ function sizesIn(data: string): Map<string, number> {
   return sizes;
 }
 
-it('A bulk call is whole or not at all after a kill, and a rebuild gives the same as before', async (t) => {
+it('A bulk call takes effect whole or not at all after a kill, and a rebuild gives the same', async (t) => {
   const data = join(temporaryFolder(t), 'data');
   const environment = { ANNALS_THREADS: '1' };
   const service = await startService(t, config, { data, environment });

@@ -62,7 +62,7 @@ describe('Calls about many documents', () => {
     ['a call of their own', [apiKey], apiKey],
     ['calls of others', [apiKey, otherKey], thirdKey],
   ] as const)
-    it(`are dropped where their client has gone while they waited for ${what}`, async () => {
+    it(`are dropped if their client has gone while they waited for ${what}`, async () => {
       begun.length = 0;
       const slow = holders.map((holder) => create('slow', holder));
       await eventually(() => inHand.length === holders.length);
@@ -99,7 +99,7 @@ describe('The turns of a process', () => {
     assert.deepEqual(order.sort(), ['a', 'c true']);
   });
 
-  it('are handed on by a call whose body does not come, which then begins one after the other all the same', async (t) => {
+  it('are passed on by a call whose body does not come, which still begins later', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { take, begin, end } = createBulkQueue().join();
     const slow = (await take('a')) as number;
@@ -118,7 +118,7 @@ describe('The turns of a process', () => {
     assert.deepEqual(order, ['next', 'slow']);
   });
 
-  it('are handed on by so many calls without a body at most, of one caller and in all', async (t) => {
+  it('are passed on by a limited number of calls without a body, of one caller and in all', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { take, end } = createBulkQueue().join();
     const turns = new Map<string, number[]>();
@@ -153,7 +153,7 @@ describe('The turns of a process', () => {
     assert.equal(await staying.begin(turn as number), true);
   });
 
-  it('are refused where too many of one caller wait, and not those of others', async () => {
+  it('are refused if too many of one caller wait, and not those of others', async () => {
     const { take } = createBulkQueue().join();
     const taken: (number | null | undefined)[] = [];
     for (let count = 0; count < 30; count += 1) take('a').then((turn) => taken.push(turn));

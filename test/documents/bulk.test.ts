@@ -253,7 +253,7 @@ describe('POST …/bulk', () => {
     return errorsOf(answer);
   }
 
-  it('asks the rules about each document, and refuses all where one is refused, naming the first 20', async () => {
+  it('asks the rules about each document, and refuses all if one is refused, naming the first 20', async () => {
     const docs = Array.from({ length: 30 }, (_, index) => ({ title: index < 5 ? 'yes' : 'no' }));
     const answer = await assertRecorded(service, () => bulk('ruled', { docs }, who('editor')), []);
     // A rule could let a caller without a credential in: it needs one to be told more.
@@ -284,7 +284,7 @@ describe('POST …/bulk', () => {
     );
   });
 
-  it('runs the hooks of each document in their order, and none where one document is wrong', async () => {
+  it('runs the hooks of each document in their order, and none if one document is wrong', async () => {
     ran.length = 0;
     assert.equal((await bulk('hooked', { docs: [{ title: 'a' }, { title: 3 }] })).status, 400);
     assert.deepEqual(ran, []);
@@ -296,7 +296,7 @@ describe('POST …/bulk', () => {
     assert.deepEqual([refused.status, refused.body.message], [418, 'docs.2: no tea']);
   });
 
-  it('needs one reason where the collection does, and keeps it with each document', async () => {
+  it('needs one reason if the collection does, and keeps it with each document', async () => {
     const docs = [{ title: 'a' }, { title: 'b' }];
     const answer = await bulk('reasoned', { docs });
     assert.equal(answer.status, 400);
@@ -397,7 +397,7 @@ describe('POST …/bulk', () => {
       assert.deepEqual([again.status, again.body], [200, body]);
     });
 
-    it('answers a batch of null where nothing changes, and the same again', async () => {
+    it('answers a batch of null if nothing changes, and the same again', async () => {
       const docs = [{ title: 'a', code: fresh() }];
       const { body: made } = await bulk('posts', { docs });
       const options = { headers: { 'idempotency-key': fresh() } };
@@ -425,7 +425,7 @@ describe('POST …/bulk', () => {
       assert.deepEqual([same.results[0].id, same.results[0].outcome], [user.results[0].id, 'updated']);
     });
 
-    it('answers 400 for a field that is not unique or not readable, and for values that are missing or come twice', async () => {
+    it('answers 400 for a field that is not unique or readable, and for missing or repeated values', async () => {
       const code = fresh();
       const of = async (slug: string, body: object, options?: CallOptions) => {
         const answer = await assertRecorded(service, () => bulk(slug, body, options), []);
@@ -451,7 +451,7 @@ describe('POST …/bulk', () => {
       });
     });
 
-    it('answers 403 where a match may not be read, or not updated', async () => {
+    it('answers 403 if a match may not be read, or not updated', async () => {
       const [hidden, locked] = [fresh(), fresh()];
       await bulk('ruled', {
         docs: [
@@ -604,7 +604,7 @@ describe('POST …/bulk/update and …/bulk/delete', () => {
     assert.deepEqual(ran, ['before delete a!', 'before delete b!', 'after delete a!', 'after delete b!']);
   });
 
-  it('match only what the caller may read, and refuse all where one may not be changed', async () => {
+  it('match only what the caller may read, and refuse all if one may not be changed', async () => {
     const rank = fresh();
     const [open, hidden, locked] = await make('ruled', [
       { title: `${rank} open` },
@@ -704,7 +704,7 @@ describe('POST …/bulk/update and …/bulk/delete', () => {
     assert.equal((await service.call('POST', '/api/collections/users/login', credentials)).status, 401);
   });
 
-  it('are decided anew where others change a document meanwhile, so that no change is lost', async () => {
+  it('are decided anew if others change a document meanwhile, so that no change is lost', async () => {
     const ids = await make('posts', [{ title: 'a' }, { title: 'b' }, { title: 'c' }]);
     const writes = Array.from({ length: 10 }, (_, index) => [
       changed('posts', { ids, data: { n: index } }),

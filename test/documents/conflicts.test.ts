@@ -48,7 +48,7 @@ describe('A write that a rival has overtaken', () => {
     assert.equal(appended.length, 100);
   });
 
-  it('is a conflict that names the field where its unique value is taken, and is not tried again', async () => {
+  it('is a conflict that names the field if its unique value is taken, and is not tried again', async () => {
     const { call, appended } = callerOf([stale, taken]);
     await assert.rejects(write(call, 'posts/1', decider()), { message: 'code is taken by another document' });
     assert.equal(appended.length, 2);

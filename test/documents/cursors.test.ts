@@ -50,7 +50,7 @@ async function call(method: string, path: string, body?: object, options?: CallO
 const read = (path: string, options: CallOptions = anonymous) => call('GET', path, undefined, options);
 const list = (slug: string, query: string, options?: CallOptions) => read(`collections/${slug}?${query}`, options);
 
-/** All answers of a walk, with what is done between two of them. */
+/** All answers of a walk; `between` runs between two of them. */
 async function walk(
   slug: string,
   query: string,
@@ -142,7 +142,7 @@ const question = fc.record({
 });
 
 describe('A walk by cursor', () => {
-  it('gives what pages give, in their order, each document once: sorts of every kind, mixed directions, nulls, ties, filters, rules', async () => {
+  it('gives each document of the pages once, in order: any sort, direction, nulls, ties, filters, rules', async () => {
     const then = await call('POST', 'collections/owners', { name: 'last' });
     const { document } = await call('GET', `audit/documents/owners/${then.id}`);
     for (const slug of kinds)
@@ -310,7 +310,7 @@ describe('A walk by cursor', () => {
     });
   });
 
-  it('sorts by long texts as long as they fit an address, and is a 400 on sort where they do not', async () => {
+  it('sorts by long texts that fit an address, and answers 400 on sort if they do not', async () => {
     for (const length of [2000, 2001, 6000])
       await call('POST', 'collections/where', { plain: 'x'.repeat(length), isOpen: true, day: '1999-01-01' });
     const answer = await service.call(

@@ -8,7 +8,7 @@ import { populate } from '../../server/documents/read/populate.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { errorsOf } from '../helpers/shared.ts';
 
-// One thread, for the configuration counts in a variable.
+// One thread, because the configuration counts in a variable.
 const service = useServiceHere(
   `
 let calls = 0;
@@ -120,7 +120,7 @@ describe('depth (4.8)', () => {
     );
   });
 
-  it('makes no difference where nothing is related', async () => {
+  it('makes no difference if nothing is related', async () => {
     const id = await create('unruled', { name: 'x' });
     assert.deepEqual(await read(`collections/unruled/${id}?depth=3`), await read(`collections/unruled/${id}`));
   });
@@ -172,7 +172,7 @@ describe('depth (4.8)', () => {
     assert.equal(ofOuter.next.next.name, 'target');
     const [listed] = (await read(`collections/nodes?where[id][equals]=${outer}&depth=3`)).docs;
     assert.deepEqual(listed, ofOuter);
-    // Those of the document itself are followed, and relationships go on behind them.
+    // The joins of the document itself are followed, and relationships go on behind them.
     const ofTarget = await node(target, 3);
     assert.deepEqual([ofTarget.previous[0].name, ofTarget.within[0].name], ['inner', 'outer']);
     assert.deepEqual([ofTarget.previous[0].previous, ofTarget.previous[0].next], [[outer], target]);
@@ -225,7 +225,7 @@ describe('Relations that stay an id', () => {
     assert.deepEqual([next, others[0], others[1].name], [gone, gone, 'there']);
   });
 
-  it('is a document that the caller may not read: no rule, a no, one that throws, a where, one that looks', async () => {
+  it('are those that the caller may not read: no rule, a no, one that throws, a where, one that looks', async () => {
     const slugs = ['unruled', 'closed', 'broken', 'some', 'looked'];
     const body: Record<string, string[]> = {};
     for (const slug of slugs) {
@@ -281,7 +281,8 @@ describe('A populated document', () => {
     const calls = async () => (await read(`collections/counted/${one}`)).calls;
     const start = await calls();
     const [left, right] = await at(2);
-    // This request ran it for the one asked for and for the one inside, the reads of the count for themselves.
+    // This request ran the hook for the document asked for and for the one inside, the reads of the count for
+    // themselves.
     assert.equal((await calls()) - start, 3);
     assert.deepEqual([left.kept.node.name, right.kept.node.name], ['node', 'node']);
     assert.equal((await at(1))[0].kept.node, node);

@@ -142,7 +142,7 @@ describe('A draft that a user keeps', () => {
     await call('DELETE', `/posts/${gone}`, ada);
   });
 
-  it('is overwritten by nothing that does not know it, where If-Match asks for that', async () => {
+  it('is overwritten by nothing that does not know it, if If-Match asks for that', async () => {
     const path = `/posts/${await newPost('matched')}`;
     assert.equal((await put(ada, path, {}, null, { 'if-match': '*' })).status, 412, 'it does not exist yet');
     const first = etagOf(await put(ada, path, { a: 1 }));
@@ -227,7 +227,7 @@ describe('A draft that a user keeps', () => {
     await service.call('PATCH', `/api/collections/users/${ada.id}`, { email: 'ada@example.org' });
   });
 
-  it('is kept of users outside of the admin collection in a tenth of the room, so that sign-ups fill it for no editor', async () => {
+  it('is kept in a tenth of the room for users outside the admin collection, so sign-ups displace no editor', async () => {
     const vault = new Database(join(service.data, 'vault.db'));
     const insert = vault.prepare(
       `INSERT INTO own_drafts (owner, target, version, size, updated_at, padding, title, data)

@@ -160,7 +160,7 @@ describe('PATCH /api/globals/:slug (2.4, 4.3)', () => {
 describe('Access to globals (5, 7)', () => {
   const anonymous = { key: null };
 
-  it('lets any caller read where the rule allows it, and refuses writes without a credential', async () => {
+  it('lets any caller read if the rule allows it, and refuses writes without a credential', async () => {
     assert.equal((await service.call('GET', path('site'), undefined, anonymous)).status, 200);
     for (const [method, slug] of [
       ['PATCH', 'site'],
@@ -191,7 +191,7 @@ describe('Access to globals (5, 7)', () => {
     assert.equal((await service.call('PATCH', path('closed'), { a: 'x' })).status, 200);
   });
 
-  it('answers 403 where a rule throws', async () => {
+  it('answers 403 if a rule throws', async () => {
     const { status, body } = await service.call('GET', path('broken'), undefined, anonymous);
     assert.deepEqual(
       [status, body],
@@ -199,7 +199,7 @@ describe('Access to globals (5, 7)', () => {
     );
   });
 
-  it('answers 401 for a bad key, also where any caller may read', async () => {
+  it('answers 401 for a bad key, also if any caller may read', async () => {
     assert.equal((await service.call('GET', path('site'), undefined, { key: 'wrong' })).status, 401);
   });
 });

@@ -4,7 +4,7 @@ import { useServiceHere } from '../helpers/embedded.ts';
 import type { CallOptions } from '../helpers/service.ts';
 import { errorsOf } from '../helpers/shared.ts';
 
-// One thread, for the configuration counts in a variable.
+// One thread, because the configuration counts in a variable.
 const service = useServiceHere(
   `
 const never = () => false;
@@ -142,7 +142,7 @@ describe('Of many wrong names', () => {
     return answer.body.errors.length;
   };
 
-  it('in one object 100 are told, and one alone where all would cost more than to take them', async () => {
+  it('in one object 100 are told, and one alone if all would cost more than to take them', async () => {
     for (const inside of [
       (wrong: object) => wrong,
       (wrong: object) => ({ address: wrong }),

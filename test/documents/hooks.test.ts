@@ -54,7 +54,7 @@ describe('Hooks', () => {
     assert.equal((await service.call('GET', `${posts}/${answer.body.id}`)).body.slug, 'answered');
   });
 
-  it('that change what they are given in place are an error that names hook and collection, and nothing is recorded', async () => {
+  it('that mutate their arguments cause an error that names hook and collection, and record nothing', async () => {
     const { id } = (await service.call('POST', posts, { title: 'to be changed' })).body;
     for (const [method, path, body, changed] of [
       ['POST', posts, { title: 'in place' }, 'data'],

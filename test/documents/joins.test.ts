@@ -59,7 +59,7 @@ async function call(method: string, path: string, body?: object, options?: CallO
 }
 
 const authors: string[] = [];
-/** Of each kind, the posts that there are, as they are answered. */
+/** The existing posts of each kind, as they are answered. */
 type World = Record<Kind, Map<string, Doc>>;
 const world: World = { free: new Map(), where: new Map(), row: new Map() };
 const worlds = new Map<number, World>();
@@ -99,7 +99,7 @@ function expected(then: World, kind: Kind, author: string, bound: Bound, seesAll
 }
 
 describe('A join with a limit and a sort', () => {
-  it('holds the first of what the caller may read, in its order, today and as of then, as ids and with depth', async () => {
+  it('holds the first readable documents in its order, today and in the past, as ids and with depth', async () => {
     const word = fc.constantFrom('a', 'B', 'c', 'D', null);
     const step = fc.record({
       kind: fc.constantFrom('create' as const, 'create' as const, 'update' as const, 'delete' as const),
@@ -206,7 +206,7 @@ describe('A join with a limit and a sort', () => {
     assert.equal(total, 3);
   });
 
-  it('does not multiply with depth: a list of a hundred that share a document with a large join is answered', async () => {
+  it('does not multiply with depth: a list of a hundred that share a large join is answered', async () => {
     const author = (await call('POST', 'collections/authors', { name: 'Prolific' })).id;
     await call('POST', 'collections/posts_free/bulk', { docs: Array.from({ length: 210 }, (_, n) => ({ n, author })) });
     const { docs } = await call('GET', `collections/posts_free?where[author][equals]=${author}&limit=100&depth=2`);

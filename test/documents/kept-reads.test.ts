@@ -27,7 +27,7 @@ async function read(path: string, headers = '') {
   return body;
 }
 
-/** The same by as many connections as have both threads keep what they read. */
+/** Reads over enough connections that both threads keep the answer. */
 async function readOften(path: string, headers = '') {
   const answers = await Promise.all(Array.from({ length: 12 }, () => read(path, headers)));
   for (const answer of answers) assert.deepEqual(answer, answers[0]);

@@ -34,7 +34,7 @@ describe('a password that is kept before it is recorded', () => {
 
   it('stays when it is recorded, and goes when the write is refused', async () => {
     assert.deepEqual(await left(() => 'recorded'), ['a password']);
-    // Unavailable is what is too busy, or has no room: nothing was recorded.
+    // `unavailable` means too busy, or no room: nothing was recorded.
     for (const code of ['invalid', 'unauthorized', 'forbidden', 'not-found', 'conflict', 'unavailable'] as const)
       assert.deepEqual(await left(failing(new DomainError(code, 'no'))), [], code);
   });

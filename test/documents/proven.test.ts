@@ -50,7 +50,7 @@ describe('A document as of then that is to be proven', () => {
     assert.equal((await get('asOf=1&proven=true')).status, 404);
   });
 
-  it('is made of its events where the read tables were altered, and a 500 where an event was', async () => {
+  it('is made of its events if the read tables were altered, and a 500 if an event was', async () => {
     const within = (name: string, sql: string) => {
       const db = openDatabase(join(service.data, name));
       db.exec(sql);

@@ -83,7 +83,7 @@ describe('Restoring a document', () => {
     assert.deepEqual((await service.call('GET', at('posts', id))).body, body);
   });
 
-  it('takes a position of the log too, and records nothing where nothing differs', async () => {
+  it('takes a position of the log too, and records nothing if nothing differs', async () => {
     const id = await history('open', { title: 'a' }, { title: 'b' });
     const [, second] = recordedEvents(service.data, `open/${id}`);
     const same = () => restore('open', id, { position: Number(second?.position) });
@@ -127,7 +127,7 @@ describe('Restoring a document', () => {
     assert.deepEqual(errorsOf(refused), { code: `code is taken by the document ${rival}` });
     assert.deepEqual(refused.body.conflicts, [{ field: 'code', id: rival }]);
     assert.deepEqual((await dryRun('posts', id, { version: 1 })).body.conflicts, [{ field: 'code', id: rival }]);
-    // Of a document that the caller may not read, only that there is one.
+    // A document that the caller may not read is only reported to exist.
     const hidden = await history('open', { code: 'x' }, { code: 'y' });
     await history('open', { code: 'x', title: 'secret' });
     const blind = await anonymous('POST', `${at('open', hidden)}/restore`, { version: 1 });
@@ -195,11 +195,11 @@ describe('Restoring a document', () => {
       const answer = await anonymous('POST', `${at('open', sealed)}/restore`, { version });
       assert.deepEqual([answer.status, answer.body.message, Object.keys(errorsOf(answer))], [403, message, fields]);
     }
-    // A condition is asked of what was, too.
+    // A condition is also applied to the former version.
     const where = await history('wheres', { title: 'hidden' }, { title: 'shown' });
     assert.equal((await anonymous('POST', `${at('wheres', where)}/restore?dryRun=true`, { version: 1 })).status, 403);
     assert.equal((await anonymous('POST', `${at('wheres', where)}/restore?dryRun=true`, { version: 2 })).status, 200);
-    // That there was a document is for auditors to know.
+    // Only auditors may know that a document existed.
     await service.call('DELETE', at('open', id));
     const [known, unknown] = [id, '01a1fc16-69a0-7000-82bd-639efa5b80fa'];
     const answers = await Promise.all(
@@ -332,7 +332,7 @@ describe('Restoring a document', () => {
     );
   });
 
-  it('does not tell an old value that does not fit any more where the caller may not read the field', async (t) => {
+  it('does not show an old value that no longer fits if the caller may not read the field', async (t) => {
     const first = await startHere(t, config);
     const { id } = (await first.call('POST', '/api/collections/open', { kind: 'Numbat' })).body;
     await first.call('PATCH', at('open', id), { kind: 'a' });

@@ -225,7 +225,7 @@ export default {
       shut: '----',
       later: 'rcud',
       nothing: '----',
-      // Nothing that is yet to be created meets a condition.
+      // A document that is yet to be created meets no condition.
       some: 'r-ud',
       throwing: '----',
       // A create is never about a document, so this rule throws.
@@ -259,7 +259,7 @@ export default {
     assert.deepEqual(flags.front, { read: true, update: true });
   });
 
-  it('tells who may do what where an auth collection has no rule', async () => {
+  it('tells who may do what if an auth collection has no rule', async () => {
     const admin = await flagsFor(await newUser('users', { email: 'admin@example.org' }));
     assert.deepEqual([rights(admin.users), rights(admin.members)], ['rcud', 'rcud']);
     const member = await flagsFor(await newUser('members', { email: 'member@example.org' }));
@@ -298,7 +298,7 @@ export default {
   });
 });
 
-describe('GET /api/schemas where a rule has a bug (4.5)', () => {
+describe('GET /api/schemas with a bug in a rule (4.5)', () => {
   const service = useServiceHere(`const throws = () => { throw new Error('no team'); };
   export default {
     bcryptCost: 4,
@@ -334,7 +334,7 @@ describe('GET /api/schemas where a rule has a bug (4.5)', () => {
     ]);
   });
 
-  it('is what it was elsewhere: 500 where a rule gives an invalid answer', async () => {
+  it('is what it was elsewhere: 500 if a rule gives an invalid answer', async () => {
     const { as } = await loggedIn(service, 'users', 'ada@example.org', 'correct horse battery');
     assert.equal((await service.call('GET', '/api/collections/wrong', undefined, as)).status, 500);
     assert.equal((await service.call('GET', path)).status, 200);
@@ -343,7 +343,7 @@ describe('GET /api/schemas where a rule has a bug (4.5)', () => {
 
 const once = 'failed: answers about several collections leave out what it decides. This is logged once';
 
-describe('GET /api/schemas where publicSchema is true (4.5)', () => {
+describe('GET /api/schemas with publicSchema (4.5)', () => {
   const service = useServiceHere(`export default { publicSchema: true, globals: [${globals}] }`);
 
   it('is open to everybody', async () => {
@@ -428,7 +428,7 @@ export default {
     assert.deepEqual((await postsFor()).body.user, { audit: [], keys: true, erase: true });
   });
 
-  it('tells what the user may do with each field, and as yes what they may do in some documents only', async () => {
+  it('tells what the user may do with each field, and says yes if it holds for some documents', async () => {
     const { posts } = await postsFor(as);
     const letters = ({ access }: { access: Record<string, boolean> }) =>
       Object.entries(access)
@@ -485,7 +485,7 @@ describe('GET /api/admin/boot', () => {
     assert.equal((await ask()).initialized, true);
   });
 
-  it('is not there where the admin UI is turned off', async () => {
+  it('is not there if the admin UI is turned off', async () => {
     assert.equal((await off.call('GET', '/api/admin/boot', undefined, anonymous)).status, 404);
     const { body } = await off.call('GET', path);
     assert.equal(body.admin, null);

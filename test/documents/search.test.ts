@@ -168,7 +168,7 @@ describe('q on a list', () => {
     assert.deepEqual(await find('notes', '"strong cof'), [ids.cafe], 'a mark that none follows');
   });
 
-  it('looks into text, textarea and email fields where no field is named, also in objects', async () => {
+  it('looks into text, textarea and email fields if no field is named, also in objects', async () => {
     assert.deepEqual(await find('notes', 'treasure'), [ids.other]);
     assert.deepEqual(await find('notes', 'example'), []);
   });
@@ -180,7 +180,7 @@ describe('q on a list', () => {
     assert.deepEqual((await find('pages', 'vital')).sort(), [ids.page, ids.json].sort());
   });
 
-  it('puts first what fits best, and follows sort where it is given; where and page combine with it', async () => {
+  it('puts the best matches first, or follows sort if given; where and page combine with it', async () => {
     assert.deepEqual(await find('notes', 'words phrase'), [ids.other, ids.cafe]);
     assert.deepEqual(await find('notes', 'words phrase', '&sort=createdAt'), [ids.cafe, ids.other]);
     assert.deepEqual(await find('notes', 'words phrase', '&limit=1&page=2'), [ids.cafe]);
@@ -227,7 +227,7 @@ describe('q on a list', () => {
     assert.deepEqual(await find('staff', 'basalt', '', anonymous), [], 'a rule that looks at the document');
     assert.deepEqual(await find('staff', 'granite', '', anonymous), [ids.open]);
     assert.deepEqual(await find('rows', 'word', '', anonymous), [ids.row]);
-    // The same by the index.
+    // The same search by the index.
     assert.deepEqual(await find('asked', 'word', '', anonymous), [ids.asked]);
     const found = await everywhere('q=word&collections=asked', anonymous);
     assert.deepEqual([found.hits.map(({ id }: { id: string }) => id), found.total], [[ids.asked], 1]);
@@ -280,7 +280,7 @@ describe('GET /api/search', () => {
     });
   });
 
-  it('is limited to some collections, and to so many hits', async () => {
+  it('is limited to some collections, and to a number of hits', async () => {
     assert.equal((await everywhere('q=visible&collections=rows,hooked')).total, 2);
     const { hits, total } = await everywhere('q=visible&limit=1');
     assert.deepEqual([hits.length, total], [1, 3]);
@@ -404,7 +404,7 @@ describe('The search index at a start', () => {
     await first.stop();
   });
 
-  it('goes on where it is there', async (t) => {
+  it('goes on if it is there', async (t) => {
     const next = await start(t);
     await findsAll(next);
     assert.deepEqual(told(next), []);
@@ -420,7 +420,7 @@ describe('The search index at a start', () => {
       'damaged, unfinished, or not of these documents',
     ],
   ] as const) {
-    it(`is made anew where it is ${what}, which a line in the log tells`, async (t) => {
+    it(`is made anew if it is ${what}, which a line in the log tells`, async (t) => {
       harm(join(data, readdirSync(data).find((name) => /^search-\w+\.db$/.test(name)) ?? assert.fail()));
       const next = await start(t);
       await findsAll(next);

@@ -195,7 +195,7 @@ function anyPath(shape: Shape, left: number): fc.Arbitrary<string> {
 }
 
 describe('select', () => {
-  it('is the id and what a model says of every path, on lists and documents, with depth, today and as of then', async () => {
+  it('is the id and what a model says of each path, in lists, documents, depth and the past', async () => {
     const worldOf = async (query: string) => {
       const world = new Map<string, Doc>();
       for (const slug of ['posts', 'people', 'places'])
@@ -281,7 +281,7 @@ describe('select', () => {
     assert.deepEqual(Object.keys(post), ['id', 'title', 'n', 'flag', 'seo']);
   });
 
-  it('leaves nothing but the id where nothing else is selected', async () => {
+  it('leaves nothing but the id if nothing else is selected', async () => {
     assert.deepEqual((await read('collections/places?select=id&sort=id')).docs, [
       { id: ids.places?.[0] },
       { id: ids.places?.[2] },
@@ -425,7 +425,7 @@ describe('select', () => {
     assert.equal(await statusOf('?select=area', named), 200);
     assert.equal(await statusOf('?select=name', plain), 200);
     assert.equal(await statusOf('', named), 200);
-    // It names the version, so that a change can be meant for what was read.
+    // The tag names the version, so that a change can be bound to the version that was read.
     const options = { headers: { 'if-match': named } };
     assert.equal((await service.call('PATCH', path, { area: 5 }, options)).status, 200);
     assert.equal((await service.call('PATCH', path, { area: 4 }, options)).status, 412);

@@ -7,7 +7,7 @@ const cells = Object.entries(transitions).flatMap(([state, row]) =>
   Object.entries(row).map(([event, next]) => ({ state, event, next: next as State | End })),
 );
 
-/** All that can follow on states, along the cells that are allowed. */
+/** All states that can follow, along the cells that are allowed. */
 function after(states: readonly string[], isAllowed: (cell: (typeof cells)[number]) => boolean): Set<string> {
   const reached = new Set(states);
   for (const state of reached) {

@@ -25,7 +25,7 @@ type Take =
   | 'differs'
   /** The answer to COMMIT is lost, and the events are there. */
   | 'losesAnswer'
-  /** The same, and they are not. */
+  /** The answer to COMMIT is lost, and the events are not there. */
   | 'losesShipment'
   /** PostgreSQL refuses the rows. */
   | 'refuses'

@@ -51,7 +51,7 @@ describe('The files that a log names', () => {
     assert.equal(namesFiles(db), false);
   });
 
-  it('are none where the payload was erased, and not known where it cannot be read', (t) => {
+  it('are none if the payload was erased, and not known if it cannot be read', (t) => {
     const { db, log } = openTestLog(t);
     record(log, 'media/1', { sha256: sha('a') });
     record(log, 'media/2', { sha256: sha('b') });

@@ -59,7 +59,7 @@ describe('the category of a collection', () => {
     assert.deepEqual(recordedIn(late, schemaOf('articles', 'tags')), ['articles: posts', 'tags: tags']);
   });
 
-  it('is that of an earlier name alone where the collection has nothing of its own', () => {
+  it('is that of an earlier name alone if the collection has nothing of its own', () => {
     const epochs = epochsOf(schemaOf('posts'), schemaOf('articles'));
     const next = schemaOf('articles<posts');
     const empty = settle(epochs, next, logWith(new Set(['posts'])));
@@ -92,7 +92,7 @@ describe('the category of a collection', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         const epochs: Epoch[] = [];
-        // Each collection by what it is, and not by what it is called.
+        // Each collection by its identity, not by its name.
         const known: { slug: string; from: string | null; isThere: boolean; category: string | null }[] = [];
         for (const { what, pick, slug } of steps) {
           const before = structuredClone(known);

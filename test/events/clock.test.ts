@@ -26,7 +26,7 @@ function machine() {
 }
 
 describe('The clock of a service', () => {
-  it('is the wall clock as long as that goes on as time does, and where it is set back', () => {
+  it('is the wall clock as long as that goes on as time does, and if it is set back', () => {
     const { at, sources, pass } = machine();
     const clock = createClock(newClockCell(sources), sources);
     assert.equal(clock.now(), noon);
@@ -52,7 +52,7 @@ describe('The clock of a service', () => {
     assert.equal(clock.now(), noon + 3000);
   });
 
-  it('takes the time that the machine slept for time, and asks for that only where the clocks differ', () => {
+  it('takes the time that the machine slept for time, and asks for that only if the clocks differ', () => {
     const { at, sources, pass, looks } = machine();
     const cell = newClockCell(sources);
     const clock = createClock(cell, sources);
@@ -70,7 +70,7 @@ describe('The clock of a service', () => {
     assert.throws(() => clock.now(), { code: 'unavailable' });
   });
 
-  it('is one clock for all threads: what is believed in one is believed in the others, and never less than before', () => {
+  it('is one clock for all threads: a time believed in one is believed in all, and never goes back', () => {
     const { at, sources, pass } = machine();
     const cell = newClockCell(sources);
     const [one, other] = [createClock(cell, sources), createClock(cell, sources)];
@@ -82,7 +82,7 @@ describe('The clock of a service', () => {
     one.believe(one.lead());
     pass(1000);
     assert.equal(other.lead(), -2 * day);
-    // Back where it was is no jump.
+    // A return to the former time is no jump.
     at.wall += 2 * day;
     assert.equal(other.now(), noon + day + 1000);
   });
@@ -104,7 +104,7 @@ describe('The clock of a service', () => {
     assert.throws(() => clock.now(), { code: 'unavailable' });
   });
 
-  it('makes no id of a moment that is not believed, so that none that follows is made of it either', () => {
+  it('makes no id of a time that is not believed, and no later id of it either', () => {
     const { at, sources } = machine();
     const clock = createClock(newClockCell(sources), sources);
     const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), clock.now);

@@ -71,7 +71,7 @@ describe('A correction of the clock', () => {
     assert.equal(finding(), null);
   });
 
-  it('is refused, and nothing recorded, where the last event is no more than a minute ahead', (t) => {
+  it('is refused, and nothing recorded, if the last event is no more than a minute ahead', (t) => {
     const { log, clock, write, correct } = correctable(t);
     assert.equal(correct(), null);
     write();
@@ -146,7 +146,7 @@ describe('A correction of the clock', () => {
 });
 
 describe('The times of a log', () => {
-  it('are told of where they are later than now, from which event on and by how much', (t) => {
+  it('are reported if they are later than now, from which event on and by how much', (t) => {
     const { clock, write, notes } = correctable(t);
     write(2);
     assert.deepEqual(notes(), []);
@@ -159,7 +159,7 @@ describe('The times of a log', () => {
     assert.deepEqual(notes(noon + 20 * year), []);
   });
 
-  it('are told of where a clock was ahead and put back: then they stand still', (t) => {
+  it('are reported if a clock was ahead and put back: then they stand still', (t) => {
     const { clock, write, notes } = correctable(t);
     write(150);
     clock.now = noon + 2 * 3600 * second;
@@ -184,7 +184,7 @@ describe('The times of a log', () => {
     assert.deepEqual(notes(), []);
   });
 
-  it('are told of where the clock was corrected, and no longer as later than now', (t) => {
+  it('are reported if the clock was corrected, and no longer as later than now', (t) => {
     const { clock, write, correct, notes } = correctable(t);
     write(1);
     clock.now = noon + 20 * year;

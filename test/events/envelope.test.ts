@@ -14,10 +14,10 @@ import {
 } from '../../events/facts/envelope.ts';
 import { anyText } from '../helpers/text.ts';
 
-// Its types claim a default export inside the function that it is.
+// The types claim a default export inside the function that the module is.
 const canonicalize = canonicalizeModule as unknown as (value: unknown) => string;
 
-// Its types say `export default`, but the module is CommonJS and is the function itself.
+// The types say `export default`, but the module is CommonJS and is the function itself.
 const canonical = canonicalize as unknown as (value: unknown) => string;
 
 const text = anyText();
@@ -27,7 +27,7 @@ const actor: fc.Arbitrary<Actor> = fc.record(
   { requiredKeys: ['type'] },
 );
 
-/** Headers with members in an order of their own: what is canonical does not depend on it. */
+/** Headers with members in an order of their own, which the canonical form does not depend on. */
 const header: fc.Arbitrary<Header> = fc
   .tuple(
     fc.record({

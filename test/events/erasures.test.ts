@@ -109,7 +109,7 @@ describe('an erasure in the log', () => {
     assert.throws(() => db.exec('DELETE FROM payloads WHERE position = 2'), /append-only/);
   });
 
-  it('is found out where it is not what it says', (t) => {
+  it('is found out if it is not what it says', (t) => {
     const { db, log } = openTestLog(t);
     log.append([command('people/a', 0), command('people/b', 0)]);
     const [first] = bodies(db);

@@ -168,7 +168,7 @@ describe('a log of an earlier format', () => {
       assert.equal(verified.exit, 0, verified.text);
     });
 
-    it(`${format} is left as it is by a start that is refused, and by a command that has nothing to do`, async (t) => {
+    it(`${format} is left as it is by a refused start, and by a command with nothing to do`, async (t) => {
       const before = { format, sealed: 0 };
       const other = structuredClone(config);
       Object.assign(other.collections[0]?.fields[0] ?? {}, { type: 'number' });
@@ -205,7 +205,7 @@ describe('a log of an earlier format', () => {
       assert.deepEqual(sealedIn(schema), { format: 5, sealed: 1 });
     });
 
-    it(`${format} is refused by a vault that does not know it, until that is accepted, which is on record then`, async (t) => {
+    it(`${format} is refused by a vault that does not know it, until that is accepted, which is recorded`, async (t) => {
       const data = copyOf(t, format);
       rmSync(join(data, 'vault.db'));
       const words = new RegExp(
@@ -228,7 +228,7 @@ describe('a log of an earlier format', () => {
     });
   }
 
-  it('is remembered as sealed as soon as it is, also where the start fails after that', async (t) => {
+  it('is remembered as sealed as soon as it is, also if the start fails after that', async (t) => {
     const data = copyOf(t, 2);
     const db = new Database(join(data, 'log.db'));
     db.exec("CREATE TRIGGER full BEFORE INSERT ON payloads BEGIN SELECT RAISE(ABORT, 'no room'); END");

@@ -60,7 +60,7 @@ it('every header is read as the text that it was written as, also one that was m
   assert.ok(found.members > 0 && found.whole > 0, JSON.stringify(found));
 });
 
-it('a header that is another text than its members give is kept as it is, and so is one beside other columns', (t) => {
+it('a header whose text differs from its members or its columns is kept as it is', (t) => {
   const { db, log: opened } = openTestLog(t);
   const rows = openHeaderRows(db, () => log);
   const base: Header = {

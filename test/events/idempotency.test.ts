@@ -6,7 +6,7 @@ import { command, noon, openTestLog, positionsOf } from './logs.ts';
 const named = (key: string, fingerprint = 'f') => ({ idempotency: { key, fingerprint } });
 
 describe('idempotency records in the log', () => {
-  it('are recorded with their command, and found by the next one: before a stale version, and in the same batch', (t) => {
+  it('are recorded with their command, and found before a stale version and within the same batch', (t) => {
     const { log } = openTestLog(t);
     const create = command('posts/a', 0, named('k'));
     const { outcomes, recorded } = log.append([create, create, command('posts/a', 0)]);
@@ -24,7 +24,7 @@ describe('idempotency records in the log', () => {
     assert.equal(log.head().size, 1);
   });
 
-  it('leave nothing where their command is refused', (t) => {
+  it('leave nothing if their command is refused', (t) => {
     const { log, db } = openTestLog(t);
     log.append([command('posts/a', 3, named('k'))]);
     assert.equal(db.prepare('SELECT count(*) FROM commands').pluck().get(), 0);
@@ -46,7 +46,7 @@ describe('idempotency records in the log', () => {
     assert.deepEqual(keys(), ['k']);
   });
 
-  it('are kept seven days by the clock, also where that was far ahead for a moment', (t) => {
+  it('are kept seven days by the clock, also if that was far ahead for a moment', (t) => {
     const { log, clock } = openTestLog(t);
     const [ahead, behind] = [noon + 30 * 86_400_000, noon + 3_600_000];
     clock.now = ahead;

@@ -50,7 +50,7 @@ describe('ids', () => {
         const ids = createIds(counter(), () => clock[tick++] as number);
         const made = clock.map(() => ids.next());
         assertForward(made);
-        // The time is the clock's where the clock has gone forward.
+        // The time of an id is the clock's, if the clock has gone forward.
         let last = 0;
         for (const [index, { at }] of made.entries()) {
           if ((clock[index] as number) > last) assert.equal(at, clock[index]);

@@ -59,7 +59,7 @@ function fill(db: Sqlite, size: number): string[] {
   };
   const leaves = [...Array.from({ length: size - 1 }, (_, index) => `${index}`), encodeHeader(header)];
   const tip = openTip(db, readLog(db), seals);
-  // It wants the rows before this one.
+  // The trigger wants the rows before this one.
   db.exec('DROP TRIGGER events_insert');
   db.transaction(() => {
     openHeaderRows(db, () => 'annals/test').put(header, encodeHeader(header));
@@ -206,7 +206,7 @@ describe('appending to the log', () => {
     ]);
   });
 
-  it('lets a stream exchange a value for one that another gives up in the same batch, in that order only', (t) => {
+  it('lets a stream take a value that another releases earlier in the same batch, in that order only', (t) => {
     const { log } = openTestLog(t);
     log.append([command('posts/1', 0, { claims: [claim('a')] }), command('posts/2', 0, { claims: [claim('b')] })]);
     const exchange = log.append([
@@ -280,7 +280,7 @@ describe('appending to the log', () => {
     const { outcomes, recorded } = log.append([
       command('posts/1', 0),
       command('posts/0', 0),
-      // Its second event repeats an id, so the trigger aborts it after the first one was inserted.
+      // The second event repeats an id, so the trigger aborts the command after its first event was inserted.
       command('posts/2', 0, { events: two, claims: [claim('x')] }),
       command('posts/3', 0),
     ]);
@@ -463,7 +463,7 @@ describe('appending to the log', () => {
         const log = openLog(db, { ids, now: () => noon, seals });
         let model: Model = { size: 0, versions: new Map(), held: new Map() };
         for (const batch of batches) {
-          // A command is decided on what was true before its batch, as requests are.
+          // A command is decided on the state before its batch, as requests are.
           const known = model;
           const commands = batch.map((steps) => {
             const ahead = new Map<string, number>();
@@ -485,7 +485,7 @@ describe('appending to the log', () => {
           for (const [index, one] of commands.entries()) {
             const expected = recordIn(model, one);
             if (expected.outcome) assert.deepEqual(outcomes[index], expected.outcome);
-            // It guessed the version that the batch would bring, but not that its value would be gone by then.
+            // The command guessed the version that the batch would bring, but not that its value would be gone by then.
             else assert.match(String(outcomes[index]), /does not hold its value/);
             model = expected.after;
           }

@@ -27,13 +27,13 @@ export function sealsIn(folder: string): Seals {
   return found;
 }
 
-/** Seals the head of a log as it is, as who has the key can. */
+/** Seals the present head of a log, as an owner of the key can. */
 export function sealAnew(db: Sqlite, key: string): void {
   const head = readLog(db).head();
   db.prepare('UPDATE head SET mac = ?').run(macOf(sealKeyOf(key), head));
 }
 
-/** A log and what it was made with. */
+/** A log, with the parts from which it was made. */
 export type Opened = { db: Sqlite; log: SqliteLog; clock: { now: number }; path: string; reopen: () => SqliteLog };
 
 /** A log in a file of its own, with a clock that stands still until it is set. */

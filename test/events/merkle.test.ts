@@ -144,7 +144,7 @@ describe('the Merkle tree (RFC 6962, section 2.1)', () => {
     assert.deepEqual(counts, [300, 150, 75, 37, 18, 9, 4, 2, 1]);
   });
 
-  it('can be taken back to any earlier size from its tile hashes, at tile borders too, and grows on from there', () => {
+  it('can be taken back to any earlier size from its tile hashes, also at tile borders, and grows on', () => {
     const entries = Array.from({ length: 1030 }, (_, index) => Buffer.from(`entry ${index}`));
     const { source } = grow(entries);
     const sizes = [

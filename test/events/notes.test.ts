@@ -62,7 +62,7 @@ describe('signed notes (C2SP signed-note)', () => {
     }
   });
 
-  it('pass over signatures of unknown keys, also those that share a name or an id, and are rejected for a wrong known one', () => {
+  it('pass over signatures of unknown keys, also with a shared name or id, and reject a wrong known one', () => {
     const text = 'a text\n';
     const line = (note: string) => note.slice(note.lastIndexOf('\u2014'));
     const both = `${text}\n${line(other.sign(text))}${line(signer.sign(text))}`;

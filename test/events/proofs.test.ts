@@ -182,7 +182,7 @@ describe('proofs of inclusion (RFC 6962, section 2.1.1)', () => {
     );
   });
 
-  it('are the same where many are made at once', () => {
+  it('are the same if many are made at once', () => {
     for (const size of [1, 2, 255, 256, 600]) {
       const prove = inclusionProver(size, large.source);
       for (let index = 0; index < size; index += 1) {
@@ -306,7 +306,7 @@ describe('proofs of consistency (RFC 6962, section 2.1.2)', () => {
     );
   });
 
-  it('say nothing where there is nothing to prove, and then the roots alone decide', () => {
+  it('say nothing if there is nothing to prove, and then the roots alone decide', () => {
     assert.deepEqual(consistencyProof(0, 7, large.source), []);
     assert.ok(verifyConsistency(headAt(0), headAt(7), []));
     assert.equal(verifyConsistency({ size: 0, root: large.rootAt(1) }, headAt(7), []), false);

@@ -30,7 +30,7 @@ function openNode(): Node {
 function openStore() {
   const events: MissingRows['events'] = [];
   let claims: MissingRows['claims'] = [];
-  /** `since`: the event with which a replica needs it, where the command has none of its own the next one. */
+  /** `since`: the event with which a replica needs the record; the next event if the command has none of its own. */
   const idempotencyRecords = new Map<string, MissingRows['idempotencyRecords'][number] & { since: number }>();
   const erasures: MissingRows['erasures'] = [];
   let head: Shipment['head'] | null = null;
@@ -56,7 +56,7 @@ function openStore() {
         idempotencyRecords.set(one.key, { ...one, since: Math.max(one.position, kept.from + 1) });
       head = { ...kept.head, root: shipment.head.root };
     },
-    /** The rows after `from` events, at most so many events. */
+    /** The rows after `from` events, of at most `limit` events. */
     after(from: number, limit: number): MissingRows {
       const upTo = Math.min(from + limit, events.length);
       const isIn = ({ position }: { position: number }) => position > from && position <= upTo;
@@ -90,7 +90,7 @@ function merged(all: readonly Shipment[]): MissingRows {
   };
 }
 
-/** Has a replica follow a store, in pages of so many events. */
+/** Has a replica follow a store, in pages of `page` events. */
 function follow({ log }: Node, store: Store, page: number): void {
   while (log.head().size < store.size()) {
     const missing = store.after(log.head().size, page);
@@ -116,7 +116,8 @@ describe('a replica of a log', () => {
     fc.assert(
       fc.property(steps, (steps) => {
         const nodes = [openNode(), openNode(), openNode(), openNode()] as const;
-        // The second is given what was shipped, the others ask the store for it: from time to time, and at the end.
+        // The second replica is given the shipments, the others ask the store for them: from time to time, and at the
+        // end.
         const [writer, near, lagging, late] = nodes;
         let waiting: Shipment[] = [];
         const store = openStore();
@@ -155,7 +156,7 @@ describe('a replica of a log', () => {
       assert.ok(times >= seenOf(20, all), `${name} came up ${times} times`);
   });
 
-  it('has what a stream took after its erasure, in a command without an event in a stream of its own', () => {
+  it('has claims that a stream made after its erasure, in a command without an event of its own', () => {
     const [writer, near, late] = [openNode(), openNode(), openNode()];
     const store = openStore();
     const data = { streams: [{ stream: 'people/a', versions: 1 }] };
@@ -202,7 +203,7 @@ describe('a replica of a log', () => {
     assert.deepEqual(rowsOf(replica.db), rowsOf(writer.db));
   });
 
-  it('has the claims of a changed schema: those that are gone, those that are new, and those that have moved', () => {
+  it('has the claims of a changed schema: the removed, the new and the moved ones', () => {
     const [writer, replica] = [openNode(), openNode()];
     const values = { 'posts/1': 'a', 'posts/2': 'b', 'posts/3': 'c' };
     const first = writer.log.prepare(
@@ -244,7 +245,7 @@ describe('a replica of a log', () => {
     assert.deepEqual(rowsOf(same.db).claims, rowsOf(writer.db).claims);
   });
 
-  it('gives a value to the stream that has it now, where an erasure took the rows of its former one', () => {
+  it('gives a value to its present stream if an erasure removed the rows of the former one', () => {
     const [writer, replica] = [openNode(), openNode()];
     const store = openStore();
     append([command('people/a', 0, { claims: [claim('x')] })]);

@@ -17,7 +17,7 @@ describe('the code that seals a head', () => {
     assert.equal(code.toString('hex'), '5b3976ce9d7265ab0b58b1d68ba7568fd9ec8508841b952f6e1285283dfec6db');
   });
 
-  it('is the HMAC-SHA-256 of Node, under any key of a block or less and over any heads, one after another', () => {
+  it('is the HMAC-SHA-256 of Node, for any key up to a block, over any series of heads', () => {
     const bytes = (minLength: number, maxLength: number) => fc.uint8Array({ minLength, maxLength }).map(Buffer.from);
     const head = fc.record({
       log: anyText(),

@@ -45,7 +45,7 @@ describe('A segment', () => {
     );
   });
 
-  it('is the same without some payloads as if they had never been in it, but for the cut of its frames', () => {
+  it('without some payloads is as if it never had them, except for the cut of its frames', () => {
     fc.assert(
       fc.property(bodies, fc.array(fc.integer({ min: 1, max: 40 })), (given, positions) => {
         const gone = new Set(positions);
@@ -74,7 +74,7 @@ describe('A segment', () => {
     });
   });
 
-  it('refuses bytes that are not a whole one, and never gives other payloads for them in silence of its size', () => {
+  it('refuses an incomplete segment of any length, and other bytes', () => {
     const given = [Buffer.from('one'), null, Buffer.from('three')];
     const { bytes } = segmentOf(1, given);
     for (let length = 0; length < bytes.length; length += 1) {

@@ -81,7 +81,7 @@ describe('a log in segments', () => {
     assert.throws(() => opened.db.exec('DELETE FROM payloads WHERE position = 31'), /append-only/);
   });
 
-  it('gives the pages back that payloads have left, but for so many as the next ones take', (t) => {
+  it('returns the pages that payloads have left, except for those that the next payloads need', (t) => {
     const opened = openTestLog(t);
     const { db, log } = opened;
     const data = { set: { text: 'x'.repeat(30_000) } };
@@ -149,7 +149,7 @@ describe('a log in segments', () => {
     assert.throws(() => writeSegment(opened.db, sizes), /event 7 .* not the one committed to/);
   });
 
-  it('is found out where a segment is missing, was altered, or is another one, and says which', (t) => {
+  it('is found out if a segment is missing, was altered, or is another one, and says which', (t) => {
     const opened = archivedLog(t);
     const { db, log } = opened;
     const [file, other] = [firstFile(opened), join(dirname(firstFile(opened)), segmentsOf(db)[1]?.file ?? '')];

@@ -80,7 +80,7 @@ describe('a command over several streams', () => {
     assertSound(db);
   });
 
-  it('gives each value to the stream of the change that claims it, and takes it from the one that releases it', (t) => {
+  it('gives each value to the stream whose change claims it, and takes it from the releasing one', (t) => {
     const { log, db } = openInvited(t);
     const otherStreams = [
       change('posts/1', 1, { releases: [claim('one')], claims: [claim('uno')] }),

@@ -40,7 +40,7 @@ function upcastAt(position: number, epochs: readonly Epoch[], fields: JsonObject
 }
 
 describe('upcasting old events to the names of today', () => {
-  it('carries a value over to the new name of its field, and leaves events after the change as they are', () => {
+  it('carries a value over to the new name of its field, and leaves later events as they are', () => {
     const epochs = epochsOf([text('title'), text('body')], [text('headline', 'title'), text('body')]);
     const values = { title: 'a', body: 'b' };
     assert.deepEqual(upcastAt(5, epochs, values), { headline: 'a', body: 'b' });
@@ -97,7 +97,7 @@ describe('upcasting old events to the names of today', () => {
     assert.equal(compileUpcaster(stays).fingerprint, compileUpcaster(goes).fingerprint);
   });
 
-  it('renames nothing where the old name is still a field, or never was one, or both existed', () => {
+  it('renames nothing if the old name is still a field, or never was one, or both existed', () => {
     const both = epochsOf([text('a'), text('b')], [text('b', 'a')]);
     assert.deepEqual(upcastAt(2, both, { a: 'x', b: 'y' }), { a: 'x', b: 'y' });
     const never = epochsOf([text('other')], [text('b', 'a')]);
@@ -223,7 +223,7 @@ describe('upcasting old events to the names of today', () => {
     assert.deepEqual(upcastGlobal(schemaKey('site/0198'), 'document.updated'), { set: { a: 'x' } });
   });
 
-  it('has a fingerprint that differs where what it does differs', () => {
+  it('has a fingerprint that differs if what it does differs', () => {
     const fingerprints = [
       epochsOf([text('a')]),
       epochsOf([text('a')], [text('b', 'a')]),
@@ -237,7 +237,7 @@ describe('upcasting old events to the names of today', () => {
     assert.equal(later, fingerprints[1], 'in one log a change of names has one position, which may not be known yet');
   });
 
-  it('brings times of day to their one form where a field is a time by the newest schema, under its name of today', () => {
+  it('normalises times of day of a field that is a time in the newest schema, under its present name', () => {
     const time = (name: string, renamedFrom?: string): FieldConfig => {
       return { name, type: 'time', ...(renamedFrom ? { renamedFrom } : {}) };
     };
@@ -321,7 +321,7 @@ describe('upcasting old events to the names of today', () => {
     assert.deepEqual(upcastAt(2, away, { seo: { a: 'x' } }), { seo: { b: 'x' } });
   });
 
-  it('carries nothing over twice, and says where there is nothing', () => {
+  it('carries nothing over twice, and says if there is nothing to carry over', () => {
     const said = (...fields: (readonly FieldConfig[])[]) => followNames(epochsOf(...fields)).names;
     const taken = epochsOf([text('a')], [text('b', 'a')], [text('c', 'b')], [text('c', 'a')]);
     assert.deepEqual(upcastAt(2, taken, { a: 'x' }), { c: 'x' });

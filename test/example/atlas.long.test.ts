@@ -205,7 +205,7 @@ describe('the example, whose first load was killed twice', () => {
     assert.match(body.source.attribution, /Open Database License/);
   });
 
-  // After those that count what is there, for these add to it.
+  // After the tests that count the documents, because these add some.
   describeGeneratedClients(service);
 
   describe('and the examples in the documentation', () => describeDocumentation(service, mailbox));
@@ -230,7 +230,7 @@ describe('the example, whose first load was killed twice', () => {
     });
   });
 
-  // The last one, for it ends the service.
+  // The last test, because it ends the service.
   it('does not bring back a deleted document at the next start', async (t) => {
     const { id } = await country(service, 'ATA');
     assert.equal((await service.call('DELETE', `/api/collections/countries/${id}`)).status, 200);

@@ -34,7 +34,7 @@ const examples = /^```sh\n([^`]*)```\n\n```json\n([^`]*)```$/gm;
 export function describeDocumentation(service: Service, mailbox: Mailbox): void {
   const folder = useFolder();
   const variables: Record<string, string> = { KEY: apiKey };
-  /** Where the reader of the documentation is told to find them. */
+  /** The places in which the documentation tells its reader to find the values. */
   const sources: Record<string, () => Promise<string>> = {
     SETUP_TOKEN: async () => /setup\?token=([\w-]+)/.exec(service.output().stdout)?.[1] ?? '',
     INVITE_TOKEN: () => mailbox.token('ada@example.org'),
@@ -86,7 +86,7 @@ export function describeDocumentation(service: Service, mailbox: Mailbox): void 
 
 type Value = null | boolean | number | string | Value[] | { [key: string]: Value };
 
-/** An answer without what its example leaves out. */
+/** An answer without the parts that its example leaves out. */
 export function elided(actual: Value, expected: Value): Value {
   if (expected === '…') return '…';
   if (Array.isArray(actual) && Array.isArray(expected)) {

@@ -86,11 +86,11 @@ export function describeGeneratedClients(service: Service): void {
   });
 }
 
-/** It calls the compiler of TypeScript 5, as openapi-typescript does. */
+/** Generates a client. Like openapi-typescript, the generator calls the compiler of TypeScript 5. */
 async function generateSdk(document: OpenApi, output: string): Promise<void> {
   mkdirSync(output);
   await withOlderTypeScript(async () => {
-    // Its types are about TypeScript 5 too.
+    // The types of the generator need TypeScript 5 too.
     const name = '@hey-api/openapi-ts';
     const { createClient } = await import(name);
     await createClient({ input: document, output, logs: { level: 'silent', file: false } });

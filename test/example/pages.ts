@@ -8,7 +8,7 @@ export type CommandBlock = { page: string; name: string; steps: Step[] };
 
 const blocks = /^```(\w*)\n([\s\S]*?)^```$/gm;
 
-/** The blocks of commands of a page: those of `sh`, and those in which a line begins with `$`, above what it prints. */
+/** The blocks of commands of a page: those of `sh`, and those in which a line begins with `$`, above its output. */
 export function commandBlocks(page: string): CommandBlock[] {
   const text = readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8');
   return [...text.matchAll(blocks)].flatMap(([, language = '', content = '']) => {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Read, Write } from './history.ts';
 
-/** One answer, or null where none came. `version`: that of the ETag. */
+/** One answer, or null if none came. `version`: that of the ETag. */
 export type Answer = { status: number; id: string | null; tag: string | null; version: number | null } | null;
 
 /** A document as its session last knew it. */
@@ -14,7 +14,7 @@ export const path = '/api/collections/things';
 /** No node takes longer for an answer than this; a client that waits in vain asks another one. */
 const patience = 8000;
 
-/** A write whose outcome stays unknown is tried again for so many milliseconds. */
+/** How long a write is tried again while its outcome is unknown, in milliseconds. */
 const stubbornness = 90_000;
 
 /**

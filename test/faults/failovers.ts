@@ -12,7 +12,7 @@ import { type Figures, longestPause, openWorld } from './world.ts';
 export const ways = ['crash', 'power cut', 'switchover'] as const;
 
 /**
- * Has Patroni move the leader under load, so many times, each time in the next way.
+ * Has Patroni move the leader under load, `rounds` times, each time in the next way.
  *
  * @param folder a folder that the user postgres can enter.
  * @param admin the superuser of the servers.
@@ -41,7 +41,7 @@ export async function failOverByPatroni(
         report(
           `patroni ${round + 1}: ${way} of ${leader}, writes paused ${Math.round(longestPause(world.seen, since - 500))} ms`,
         );
-        // It has told of the old leader until now, or of one that is to be.
+        // Until now Patroni may have reported the old leader, or one that is to be.
         await pause(2500);
         await patroni.settled();
         for (const node of world.nodes) assert.equal(node.ended(), undefined, node.output());

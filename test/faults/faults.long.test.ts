@@ -22,7 +22,7 @@ const nodesOf: Record<string, 'service' | 'bare'> = {
 
 describeWithServers('Nodes that share a log, and a fault', tests, { concurrency: 4 });
 
-/** Several at a time, for they wait most of the time. */
+/** Several scenarios at a time, because they wait most of the time. */
 function tests(): void {
   let shared: Servers;
   before(async () => {

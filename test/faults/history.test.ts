@@ -163,7 +163,7 @@ describe('The checker of histories', () => {
     });
   }
 
-  it('finds a problem of times exactly where no order of the reads explains them', () => {
+  it('finds a problem of times exactly if no order of the reads explains them', () => {
     const all = 12_000;
     let found = 0;
     let fine = 0;

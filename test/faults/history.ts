@@ -9,8 +9,7 @@ export type Fate = 'acknowledged' | 'refused' | 'unknown';
 /**
  * A write as a client saw it, with all repeats under its key; times are those of one clock for all clients. `tag` is a
  * text that no other write has, kept in what it recorded; several clients may send one with the same key, as `tag`.
- * `expected`: the version of its condition. `stream` and `version` as the answer gave them, `position` where it gave
- * one.
+ * `expected`: the version of its condition. `stream`, `version` and `position` are those of the answer, if it has them.
  */
 export type Write = {
   kind: 'write';
@@ -25,7 +24,7 @@ export type Write = {
   expected?: number;
 };
 
-/** A read of one stream. `version` is 0 where there was nothing. One that is not linear may be late. */
+/** A read of one stream. `version` is 0 if the stream does not exist. A read that is not linear may be late. */
 export type Read = {
   kind: 'read';
   session: string;
@@ -141,7 +140,7 @@ function checkLog(log: readonly Entry[], problems: string[]): void {
 /** The answers to one write, of which several may have been given, and the event that it recorded. */
 function checkPlace(same: readonly Write[], entry: Entry, problems: string[]): void {
   const { tag, position, stream, version } = entry;
-  // One that another client has sent as well is not refused by being recorded for that one.
+  // Several clients may send one write: it counts as refused only if each of them was refused.
   if (same.every(({ fate }) => fate === 'refused')) problems.push(`${tag} was refused, and is recorded at ${position}`);
   for (const write of same) {
     if (write.expected !== undefined && version !== write.expected + 1)

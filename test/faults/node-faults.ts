@@ -82,7 +82,7 @@ export const partition = inWorld(
     const figures = await world.check();
     assert.deepEqual([read.status, wrote.status], [503, 503]);
     assertWithin({ 'a read': read.took, 'a write': wrote.took }, refusalMilliseconds, allowed);
-    // It may have been cut off while it had the lock.
+    // The node may have been cut off while it had the lock.
     assertWithin({ 'the other node': waited }, lockMilliseconds, allowed);
     const measured = {
       'a linear read was refused after': read.took,
@@ -190,7 +190,7 @@ export const slowNode = inWorld(
     ).length;
     await world.untilMore(10, loads[0]);
     const figures = await world.check();
-    // It may be stopped while it has the lock, for as long as it stands.
+    // The node may be stopped while it has the lock, for as long as the stop lasts.
     const measured = { 'the longest pause': longest };
     assertWithin(measured, lockMilliseconds, 0);
     return { ...figures, measured, notes: [`${many} writes meanwhile`] };
@@ -218,7 +218,7 @@ export const nodeBehind = inWorld(
     const appended = performance.now();
     await until(async () => (await readyOf(late)).status !== 200, 'a node that is not ready');
     const noticed = Math.round(performance.now() - since);
-    // All of it was recorded more than 10 seconds ago then.
+    // All writes were recorded more than 10 seconds ago then.
     await pause(Math.max(11_000 - (performance.now() - appended), 0));
     assert.deepEqual(await readyOf(late), { status: 503, body: { status: 'behind' } });
     await until(async () => (await readyOf(other)).status === 200, 'that the other node is ready');

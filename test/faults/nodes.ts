@@ -11,18 +11,18 @@ import { apiKey, inherited } from '../helpers/service.ts';
 export type RunningNode = {
   name: string;
   url: string;
-  /** Its data directory: `log.db` there is its replica. */
+  /** The data directory of the node: `log.db` there is its replica. */
   data: string;
   network: TcpProxy[];
-  /** Starts it again where it was killed. */
+  /** Starts the node again after it was killed. */
   start: () => Promise<void>;
-  /** Ends it with SIGKILL. */
+  /** Ends the node with SIGKILL. */
   kill: () => Promise<void>;
   freeze: () => void;
   thaw: () => void;
   /** Ends it with SIGTERM; its exit code. */
   stop: () => Promise<number | null>;
-  /** Its exit code, once it has ended; undefined before. */
+  /** The exit code of the node, once it has ended; undefined before. */
   ended: () => number | null | undefined;
   output: () => string;
   close: () => Promise<void>;
@@ -83,7 +83,7 @@ function urlOf({ hosts, user, password, database }: PostgresAddress): string {
   return `postgres://${user}:${password}@${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database}`;
 }
 
-/** The library of Debian's package libfaketime, which gives a process another clock; null where it is missing. */
+/** The library of Debian's package libfaketime, which gives a process another clock; null if it is missing. */
 export const faketime =
   ['/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1', '/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1'].find(
     (path) => existsSync(path),
@@ -119,7 +119,7 @@ export async function startNode(
     child = spawn(file, args, { env: { ...inherited(), ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
     code = undefined;
     const started = child;
-    // All that it said has come by then.
+    // Its whole output has come by then.
     exited = new Promise((resolve) => started.once('close', (status) => resolve(status)));
     void exited.then((status) => {
       code = status;

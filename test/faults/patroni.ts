@@ -132,7 +132,7 @@ export async function startPatroni(
       try {
         process.kill(Number(one), 'SIGKILL');
       } catch {
-        // It is gone already.
+        // The process is gone already.
       }
     }
   }
@@ -162,7 +162,7 @@ export async function startPatroni(
         try {
           killServer(name);
         } catch {
-          // It does not run.
+          // The server does not run.
         }
       }
       running.get('etcd')?.kill('SIGKILL');

@@ -73,10 +73,10 @@ export async function timedWrite(
   return { status: response.status, took: Math.round(performance.now() - since) };
 }
 
-/** A service refuses a write, or a read that waits for others, within so many milliseconds. */
+/** The longest time, in milliseconds, after which a service refuses a write, or a read that waits for others. */
 export const refusalMilliseconds = 5000;
 
-/** The others have the lock of a node that stands still within so many milliseconds. */
+/** The longest time, in milliseconds, until another node has the lock of a suspended node. */
 export const lockMilliseconds = 2500;
 
 /**
@@ -102,7 +102,7 @@ export function watchLateness(): { end: () => number } {
   };
 }
 
-/** Asserts that what was measured took no longer than its deadline, with what the machine adds. */
+/** Asserts that measured times are within the deadline, plus the delay of the machine. */
 export function assertWithin(measured: Record<string, number>, deadline: number, allowed: number): void {
   for (const [what, took] of Object.entries(measured))
     assert.ok(took <= deadline + allowed, `${what}: ${took} ms, of ${deadline} and ${allowed} for a busy machine`);

@@ -43,7 +43,7 @@ export const asynchronous = inWorld(two, async (world, isShort) => {
   );
   const load = world.load(8);
   await world.untilMore(40, load);
-  // Stopped, it would still be sent what it is to lose.
+  // If the standby were stopped, it would still be sent the events that it is to lose.
   await servers.kill('b');
   await world.untilMore(isShort ? 60 : 300, load);
   await servers.kill('a');
@@ -144,7 +144,7 @@ export const cancelledCommit = inWorld(two, async (world) => {
   const { servers } = world;
   const load = world.load(8);
   await world.untilMore(40, load);
-  // Stopped, it would still be sent what it is not to have.
+  // If the standby were stopped, it would still be sent the events that it must not have.
   await servers.kill('b');
   await pause(300);
   const before = load.count();

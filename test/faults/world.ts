@@ -64,7 +64,7 @@ export async function openWorld<S extends Pick<Servers, 'hosts'> = Servers>(
     return started;
   }
 
-  /** Waits until so many more writes are acknowledged. */
+  /** Waits until `more` further writes are acknowledged. */
   async function untilMore(more: number, of: Load): Promise<void> {
     const goal = of.count() + more;
     await until(() => of.count() >= goal || nodes.every((node) => node.ended() !== undefined), `${more} writes`, 3);

@@ -4,7 +4,7 @@ import { content } from './targets/content.ts';
 import { outside } from './targets/outside.ts';
 import { requests } from './targets/requests.ts';
 
-/** All parsers of ours that are fuzzed, by the names of the folders of their kept inputs. */
+/** All fuzzed parsers of the product, by the names of the folders of their kept inputs. */
 export function parsersOf(service: Pick<HereService, 'url' | 'lines'>): Record<string, Target> {
   return { ...outside, ...requests(service), ...content };
 }

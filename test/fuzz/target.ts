@@ -30,7 +30,7 @@ export async function tryInput({ read }: Target, input: Buffer): Promise<void> {
   assert.ok(grown < mostMemory, `${input.length} bytes took ${grown} MiB of memory`);
 }
 
-/** Runs a parser; null where it throws an error that `isDeclared` knows, and any other error is thrown on. */
+/** Runs a parser; null if it throws an error that `isDeclared` knows. Any other error is thrown on. */
 export function orRefused<T>(run: () => T, isDeclared: (error: unknown) => boolean): T | null {
   try {
     return run();
@@ -40,7 +40,7 @@ export function orRefused<T>(run: () => T, isDeclared: (error: unknown) => boole
   }
 }
 
-/** The same of a parser that has to wait. */
+/** As {@link orRefused}, for a parser that is asynchronous. */
 export async function orRefusedLater<T>(
   run: () => Promise<T>,
   isDeclared: (error: unknown) => boolean,

@@ -4,15 +4,15 @@ import type { Answer, CallOptions, Service } from './service.ts';
 /** A user who is logged in. */
 export type LoggedIn = { token: string; id: string; as: CallOptions };
 
-/** Calls with a token and nothing else. */
+/** The options of a call with a token as its only credential. */
 export function bearer(token: string): CallOptions {
   return { key: null, headers: { authorization: `Bearer ${token}` } };
 }
 
-/** Calls without a credential. */
+/** The options of a call without a credential. */
 export const anonymous: CallOptions = { key: null };
 
-/** Logs in; whatever the answer. */
+/** Sends a login and returns its answer, also a refusal. */
 export function login(
   service: Pick<Service, 'call'>,
   slug: string,
@@ -22,7 +22,7 @@ export function login(
   return service.call('POST', `/api/collections/${slug}/login`, { email, password }, anonymous);
 }
 
-/** Logs in a user that there is. */
+/** Logs in an existing user. */
 export async function loggedIn(
   service: Pick<Service, 'call'>,
   slug: string,

@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A balancer that knows nothing of the requests: each goes to the next node. */
+/** A load balancer that ignores the contents of requests: each goes to the next node. */
 export type Balancer = { url: string; close: () => Promise<void> };
 
-/** Opens it in front of nodes, by their addresses. */
+/** Opens a balancer in front of nodes, by their addresses. */
 export async function openBalancer(urls: readonly string[]): Promise<Balancer> {
   let turn = 0;
   const server = createServer((request, response) => {
     turn += 1;
     pass(String(urls[turn % urls.length]), request, response);
   });
-  // A node is to see what the client sends, and when.
+  // The node, not the balancer, answers `expect: 100-continue`.
   server.on('checkContinue', (request, response) => {
     turn += 1;
     pass(String(urls[turn % urls.length]), request, response);
@@ -41,7 +41,7 @@ function pass(to: string, request: IncomingMessage, response: ServerResponse): v
   response.on('close', () => passed.destroy());
 }
 
-/** As they came: a header may come twice. */
+/** The headers of a request by name; a header that came twice has a list. */
 function headersOf(raw: readonly string[]): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
   for (let at = 0; at < raw.length; at += 2) {

@@ -1,13 +1,13 @@
 import { globSync } from 'node:fs';
 import { describe } from 'node:test';
-// It has a top-level await: files that were loaded while it was awaited came to stand, with all their tests, in the
-// first of them.
+// This module has a top-level await: files that were loaded during the await were reported, with all their tests, under
+// the first of them.
 import '../../verify/annals-verify.mjs';
 import { measured } from './times.js';
 
 const root = new URL('../../', import.meta.url);
 
-/** The files of `test/` by the process that runs them, each the first that takes it. */
+/** The batches, each with the files of `test/` that it takes; a file belongs to the first batch that takes it. */
 const batches: Record<string, (folder: string, name: string) => boolean> = {
   accounts: (folder) => folder === 'accounts',
   audit: (folder) => folder === 'audit',
@@ -22,7 +22,7 @@ const batches: Record<string, (folder: string, name: string) => boolean> = {
   'rest-h-to-z': () => true,
 };
 
-/** The same of the long files; those in a browser share it. */
+/** The batches of the long files; those in a browser share it. */
 const longBatches: typeof batches = {
   // Both wait for servers most of the time.
   faults: (folder, name) =>
@@ -34,21 +34,21 @@ const longBatches: typeof batches = {
   audit: (folder) => folder === 'audit',
   binary: (folder) => folder === 'binary',
   cli: (folder) => folder === 'cli',
-  // Its file is loaded by a static import: in a batch its tests came to stand beside the batch, and were waited for in
-  // vain.
+  // A static import loads its file: in a batch, its tests were reported beside the batch, and the runner waited for
+  // them in vain.
   fuzz: (folder) => folder === 'fuzz',
   'crash-to-http': (folder) => folder < 'i',
   package: (folder) => folder.startsWith('package') || folder === 'runtime',
-  // It changes its environment.
+  // Its tests change the environment of their process.
   properties: (folder) => folder.startsWith('properties'),
   'openapi-to-writer': () => true,
 };
 
 /**
  * Runs the files of a batch in this process, one after the other: to load and compile the service costs more than most
- * of them. Those that end in `.alone.test.ts`, which change their process, have one of their own.
+ * of them. Files that end in `.alone.test.ts` change their process, so each has a process of its own.
  *
- * @param batch one of the folder `test/batches/`, or below that, as `long/cli`.
+ * @param batch the name of a file in `test/batches/`, or below that, as `long/cli`.
  */
 export function runBatch(batch: string): void {
   const isLong = batch.startsWith('long/');
@@ -58,7 +58,7 @@ export function runBatch(batch: string): void {
     const [first] = Object.entries(isLong ? longBatches : batches).find(([, takes]) => takes(folder, name)) ?? [];
     if (first !== batch.replace('long/', '') || isLong !== file.endsWith('.long.test.ts')) continue;
     if (file.endsWith('.alone.test.ts')) continue;
-    // A service that a file shares among its tests is started when its turn comes, and ended after them.
+    // A service that a file shares among its tests starts before the first test of the file, and ends after the last.
     describe(
       file,
       measured(file, () => import(new URL(file, root).href)),

@@ -6,8 +6,8 @@ import { chromiumArgs, executablePath } from './chromium.ts';
 let launched: Promise<Browser> | undefined;
 
 /**
- * A `describe` in Chromium. The browser is there once its tests run. It is one for all that are in a process, for to
- * start it costs more than most of their tests.
+ * A `describe` in Chromium. The browser is there once its tests run. All tests of a process share one browser, because
+ * to start it costs more than most of their tests.
  */
 export function describeInBrowser(name: string, tests: (browser: () => Browser) => void): void {
   describe(name, () => {
@@ -24,5 +24,5 @@ export function describeInBrowser(name: string, tests: (browser: () => Browser) 
   });
 }
 
-// At the top of the file: after all of them.
+// At the top level of the file: runs after all tests.
 after(async () => (await launched)?.close());

@@ -2,9 +2,10 @@ import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
 
-// Each file of tests is a process of its own, and most load the same modules: what one has compiled the next one has,
-// where the service keeps its own. By the environment too, for the threads of a service in the process of a test look
-// there. This is JavaScript, so that what strips types is not loaded for it: everything else comes from the cache.
+// Each file of tests is a process of its own, and most load the same modules: a process finds what an earlier one has
+// compiled in the cache of the service. The environment names the cache too, because the threads of a service in the
+// process of a test look there. This file is JavaScript so that the type stripper is not loaded for it: everything else
+// comes from the cache.
 const folder = fileURLToPath(new URL('../../node_modules/.cache/annals', import.meta.url));
 process.env.NODE_COMPILE_CACHE = folder;
 module.enableCompileCache(folder);
@@ -13,8 +14,8 @@ module.enableCompileCache(folder);
 if (process.env.NODE_TEST_CONTEXT && isMainThread) {
   const [{ after }, { measureTests }] = await Promise.all([import('node:test'), import('./times.js')]);
   measureTests();
-  // Where a test waits for nothing but what keeps no process from ending, such as a timer of the service, Node 22 takes
-  // it and all that follow for tests that never end.
+  // If a test waits only for something that keeps no process alive, such as a timer of the service, Node 22 reports the
+  // test and all that follow as tests that never end.
   const awake = setInterval(() => {}, 60_000);
   after(() => {
     clearInterval(awake);
@@ -23,7 +24,7 @@ if (process.env.NODE_TEST_CONTEXT && isMainThread) {
   });
 }
 
-/** Something that a test has left open keeps its process from ending, and so the whole run. */
+/** Ends the process with an error: a resource that a test has left open would keep the whole run from ending. */
 function refuseToWait() {
   const open = process.getActiveResourcesInfo().filter((name) => name !== 'PipeWrap');
   process.stderr.write(`${process.argv[1]} has not ended 60 s after its last test. Still open: ${open.join(', ')}\n`);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A certificate of 127.0.0.1 that is signed by itself, and its file; null where there is no openssl. */
+/** A self-signed certificate of 127.0.0.1, and its file; null without openssl. */
 export function makeCertificate(folder: string): { file: string; cert: string; key: string } | null {
   const file = join(folder, 'certificate.pem');
   const keyFile = join(folder, 'certificate.key');

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Seconds of the CPU that the children of this process have taken, with theirs that have ended; Node tells only those
- * of the process itself. 0 where the system is not Linux.
+ * CPU seconds that the children of this process have taken, with those of their children that have ended; Node reports
+ * only the process itself. 0 on systems other than Linux.
  */
 export function childrenSeconds() {
   if (process.platform !== 'linux') return 0;
@@ -10,18 +10,19 @@ export function childrenSeconds() {
   return living().reduce((sum, child) => sum + sumOf(timesOf(child)), sumOf(ended)) / 100;
 }
 
-/** The children that run, whichever thread has started them. */
+/** The running children, of all threads of this process. */
 function living() {
   const threads = readdirSync('/proc/self/task');
   return threads.flatMap((thread) => read(`/proc/self/task/${thread}/children`).split(' ').filter(Boolean));
 }
 
 /**
- * In hundredths of a second: user and system, and those of the children that have ended; nothing of a process that is
- * gone.
+ * In hundredths of a second: user and system time of a process, and those of its children that have ended; nothing if
+ * the process is gone.
  */
 function timesOf(process) {
-  // Behind the name of the program, which may hold anything, from field 3 on of proc_pid_stat(5): 14 to 17.
+  // The fields 14 to 17 of proc_pid_stat(5). They are counted from field 3 on, behind the name of the program, which
+  // may hold any character.
   const fields = read(`/proc/${process}/stat`).split(') ').at(-1).split(' ');
   return fields.slice(11, 15).map(Number);
 }

@@ -9,13 +9,13 @@ const places = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
 ];
-/** The one to use; none where `CHROME_PATH` is the empty text. A path that is wrong fails, it does not skip. */
+/** The Chromium to use; none if `CHROME_PATH` is the empty text. A wrong path fails the tests and skips none. */
 const named = process.env.CHROME_PATH;
 
-/** The Chromium for tests, pictures and benchmarks, undefined without one. */
+/** The path of Chromium for tests, pictures and benchmarks; undefined without one. */
 export const executablePath = named === undefined ? places.find((place) => existsSync(place)) : named || undefined;
 
-/** Nothing but what a page asks for. */
+/** Arguments with which Chromium requests nothing but what a page asks for. */
 export const chromiumArgs = [
   '--no-sandbox',
   '--disable-dev-shm-usage',

@@ -6,7 +6,9 @@ import { boot } from '../../projections/start/boot.ts';
 import { sealsIn } from '../events/logs.ts';
 import { category } from './category.ts';
 
-/** Has a log go on under a clock that is ahead: the post `id`, titled "Right", is changed, and another one is made. */
+/**
+ * Continues a log under a clock that is ahead: changes the post `id`, whose title is "Right", and makes another post.
+ */
 export function writeAhead(data: string, config: object, id: string, milliseconds: number): void {
   const { schema, rules } = checkConfig(config);
   const now = () => Date.now() + milliseconds;

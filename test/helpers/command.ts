@@ -6,12 +6,12 @@ type Words = readonly [string, ...string[]];
 const wordsOf = (path: string): Words => [process.execPath, fileURLToPath(new URL(`../../${path}`, import.meta.url))];
 
 /**
- * The words that run `annals`: the bundle of the checkout, or the binary that the variable BINARY names, so that
- * `BINARY=build/annals npm test` tests it in each test that starts a process. Not ANNALS_…: the service refuses unknown
- * ones.
+ * The words that run `annals`: the bundle of the checkout, or the binary that the variable BINARY names. So
+ * `BINARY=build/annals npm test` tests the binary in each test that starts a process. The name has no ANNALS_ in front
+ * because the service refuses unknown ANNALS_ variables.
  *
- * @param environment a test that brings code into the process by NODE_OPTIONS, which finds the modules of the sources,
- * tests these.
+ * @param environment with NODE_OPTIONS the test loads code into the process; that code imports modules of the sources,
+ * so the test runs the sources.
  */
 export function annalsWords(environment: NodeJS.ProcessEnv = {}): Words {
   const { BINARY } = process.env;
@@ -20,8 +20,8 @@ export function annalsWords(environment: NodeJS.ProcessEnv = {}): Words {
 }
 
 /**
- * A printed text without the lines that tell how far something is: they come where a busy machine takes more than a
- * second.
+ * A printed text without the lines that report progress: they are printed only if a step takes more than a second, as
+ * it may on a busy machine.
  */
 export function withoutProgress(printed: string): string {
   return printed.replace(/^.+ +\d+ % {2}\d+ of \d+\n/gm, '');

@@ -6,12 +6,12 @@ import type { Answer } from './service.ts';
 // biome-ignore lint/suspicious/noExplicitAny: tests look into all of it
 export type OpenApi = any;
 
-/** An OpenAPI document against which answers are held, and what of it was seen in them. */
+/** An OpenAPI document against which answers are checked, and which of its parts the answers have shown. */
 export type Contract = {
   document: OpenApi;
   /**
-   * Asserts that an answer is one that the document names for an operation (`GET /path`): its status, every member of
-   * its body, every header.
+   * Asserts that the document describes an answer of an operation (`GET /path`): its status, every member of its body,
+   * every header.
    *
    * @returns the key that it is described under: its status, or `default`.
    */
@@ -20,11 +20,11 @@ export type Contract = {
   met: ReadonlySet<string>;
   /** The answers that the document names and that did not come, in the form of `met`. */
   unmet: () => string[];
-  /** The members, nulls, alternatives, headers and media types of answers that the document names and none had. */
+  /** The members, nulls, alternatives, headers and media types that the document names and that no answer had. */
   unseen: () => string[];
 };
 
-/** Headers of every answer: those of HTTP itself, and ours that the document tells of once. */
+/** Headers of every answer: those of HTTP itself, and those of the service, which the document describes once. */
 const everywhere = new Set([
   'annals-position',
   'cache-control',
@@ -61,7 +61,7 @@ export function described(document: OpenApi, operation: string): OpenApi {
 }
 
 /**
- * Asserts that a document says of every operation and tag what it is, and more than its name: nothing is left to be
+ * Asserts that a document describes every operation and tag in more words than its name, and leaves nothing to be
  * filled in.
  */
 export function assertTold(document: OpenApi): void {
@@ -78,7 +78,10 @@ export function assertTold(document: OpenApi): void {
   }
 }
 
-/** Compiles schemas of a document: a path like `/components/schemas/Error`, whose parts may hold any character. */
+/**
+ * Compiles the schema at a path like `/components/schemas/Error` of a document; the parts of a path may hold any
+ * character.
+ */
 export function schemasIn(document: OpenApi): (...path: string[]) => ValidateFunction {
   const ajv = new Ajv({ strict: false, allErrors: true, inlineRefs: false, code: { optimize: false } });
   addFormats.default(ajv);
@@ -88,7 +91,7 @@ export function schemasIn(document: OpenApi): (...path: string[]) => ValidateFun
 
 const contracts = new WeakMap<object, Contract>();
 
-/** The contract that a document is: one for each, for its schemas take time to compile. */
+/** The contract of a document. Each document has one, because its schemas take time to compile. */
 export function contractOf(document: OpenApi): Contract {
   const contract = contracts.get(document) ?? makeContract(document);
   contracts.set(document, contract);
@@ -144,7 +147,7 @@ function makeContract(document: OpenApi): Contract {
     return key;
   }
 
-  /** Notes what of a schema there is in a value that fits it. */
+  /** Notes which parts of a schema occur in a value that fits it. */
   function note(at: string, schema: OpenApi, value: unknown): void {
     if (schema.$ref) {
       note(schema.$ref.slice(1), resolve(schema.$ref), value);
@@ -161,7 +164,7 @@ function makeContract(document: OpenApi): Contract {
     }
   }
 
-  /** All that answers can have by their schemas, as {@link note} notes it. */
+  /** All parts that values of a schema can have, as {@link note} notes them. */
   function list(at: string, schema: OpenApi, into: Set<string>): void {
     if (schema.$ref) {
       const target = schema.$ref.slice(1);
@@ -208,7 +211,7 @@ function checkHeaders(answer: string, { headers: told = {} }: OpenApi, headers: 
   assert.deepEqual(others, [], `${answer}: these headers are not described`);
 }
 
-/** An answer that depends on a credential says so to caches. */
+/** Asserts that an answer which depends on a credential tells caches so. */
 function checkCaching(answer: string, headers: Headers): void {
   const depends = (headers.get('vary') ?? '').split(',');
   for (const name of ['authorization', 'cookie', 'x-api-key'])
@@ -223,8 +226,9 @@ function branchesOf(at: string, schema: OpenApi): [at: string, schema: OpenApi][
 }
 
 /**
- * A document whose objects have no members but those that it names. Those of answers are open in the document, so that
- * clients go on when more is answered one day; here a further member is not described.
+ * A copy of a document whose objects allow only the members that they name. In the document the objects of answers are
+ * open, so that clients accept members that are added one day; in these tests a further member is one without a
+ * description.
  */
 function withoutOthers(document: OpenApi): OpenApi {
   const copy = structuredClone(document);

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 
-/** A disk that is soon full: its folder, gone after the tests, or the reason for the lack of one. */
+/** A small disk, soon full: its folder, which is removed after the tests, or the reason why there is no such disk. */
 export type SmallDisk = { folder: string; skip: false } | { folder: ''; skip: string };
 
-/** Mounts a disk in memory for the tests of a file, where this is allowed: on Linux as root. */
+/** Mounts a disk in memory for the tests of a file, if the system allows this: on Linux as root. */
 export function useSmallDisk(bytes: number): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), 'annals-disk-'));
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder]);

@@ -26,7 +26,7 @@ export async function sendFile(
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-/** The same for one that is taken. */
+/** Sends a file that the collection accepts. */
 export async function upload(...file: Parameters<typeof sendFile>): Promise<Kept> {
   const { status, body } = await sendFile(...file);
   assert.equal(status, 201, JSON.stringify(body));
@@ -36,7 +36,7 @@ export async function upload(...file: Parameters<typeof sendFile>): Promise<Kept
 /** An answer with its bytes. */
 export type File = { status: number; headers: Headers; bytes: Buffer };
 
-/** Asks for a file without a credential but those of `headers`. */
+/** Asks for a file without a credential, except one in `headers`. */
 export async function get(
   { url }: Pick<Service, 'url'>,
   path: string,
@@ -47,7 +47,7 @@ export async function get(
   return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-/** A caller who asks for a file, has the first bytes of it and reads no more. */
+/** Starts a download and returns its connection once the first bytes have come; the caller reads no more of it. */
 export async function halfWay({ url }: Pick<Service, 'url'>, path: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname).on('error', () => {});
@@ -57,7 +57,7 @@ export async function halfWay({ url }: Pick<Service, 'url'>, path: string): Prom
 }
 
 /**
- * Tests of downloads that hold for any store: the collection `files` is public to read.
+ * Tests of downloads that hold for any store: everyone may read the collection `files`.
  *
  * @param callers how many leave half way at once.
  * @returns the file that is read, once tests run.
@@ -116,10 +116,10 @@ export function downloadsFrom(service: Service, callers: number): () => Kept & {
     const descriptors = () => readdirSync(`/proc/${service.child.pid}/fd`).length;
     const idle = descriptors();
     const sockets = await Promise.all(Array.from({ length: callers }, () => halfWay(service, file.url)));
-    // One to the caller and, but for a few that wait in a pool, one to the file.
+    // One descriptor for the caller and, but for a few that wait in a pool, one for the file.
     assert.ok(descriptors() > idle + 1.5 * callers, `${descriptors()} after ${idle}`);
     for (const socket of sockets) socket.destroy();
-    // The thread that verifies the log has two databases open now and then, for long on a busy machine.
+    // Now and then the thread that verifies the log has two databases open, for long on a busy machine.
     await eventually(() => descriptors() <= idle + 8);
     assert.ok((await get(service, file.url)).bytes.equals(bytes));
   });

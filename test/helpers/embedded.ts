@@ -13,14 +13,14 @@ type LogLine = any;
 
 /** A service in the process of the test, reached over real HTTP. */
 export type HereService = Pick<Service, 'url' | 'data' | 'call' | 'output'> & {
-  /** The lines of its log so far, parsed; `output` has the same as one text. */
+  /** The lines of the log so far, parsed; `output` has the same as one text. */
   lines: () => LogLine[];
-  /** Where the first user is made; null when there is one, or without accounts. */
+  /** Where the first user is made; null if there is one, or without accounts. */
   setupUrl: string | null;
   stop: () => Promise<void>;
 };
 
-/** Options of a quiet service in this process, and what it logs. */
+/** Options of a quiet service in this process, and the lines that it logs. */
 export function quietOptions<C extends Config | string>(t: TestContext, config: C, baseUrl: string) {
   const lines: LogLine[] = [];
   const logger = { write: (line: string) => lines.push(JSON.parse(line)) };
@@ -31,21 +31,22 @@ export function quietOptions<C extends Config | string>(t: TestContext, config: 
 /**
  * One service in this process for all tests of the `describe` (or file) that calls this.
  *
- * Which tests need one that is a process of its own, by `useService`? Those about signals, crashes, several threads,
- * what hooks hold up, what is printed, and all that our own listener does with what is not a plain request. And
- * something of each kind of call between threads (writes, accounts, files, erasure, proofs, drafts) must be seen there,
- * with `ANNALS_THREADS`, since here they are calls of functions.
+ * Tests of these need a service that is a process of its own (`useService`): signals, crashes, several threads, hooks
+ * that block, printed output, and everything that our own listener does with a request that is not plain. Each kind of
+ * call between threads (writes, accounts, files, erasure, proofs, drafts) must also be tested there, with
+ * `ANNALS_THREADS`, because here these calls are calls of functions.
  */
 export function useServiceHere(config: TestConfig, options: Partial<ServiceOptions> = {}): HereService {
   return useStarted((t) => startHere(t, config, options));
 }
 
 /**
- * Starts a service in this process, behind a server of `node:http`: for a fifth of what one costs that is a process of
- * its own, which a test needs only where it is about that process: signals, crashes, several threads, what it prints.
+ * Starts a service in this process, behind a server of `node:http`: for a fifth of the cost of a process of its own. A
+ * test needs the latter only if it is about the process: signals, crashes, several threads, printed output.
  *
  * @param config the source of a module, or an object.
- * @param path the path below which it is; a `baseUrl` with another is what a proxy before it would have.
+ * @param path the path below which the service answers; a `baseUrl` with another path is that of a proxy in front of
+ * it.
  */
 export async function startHere(
   t: TestContext,

@@ -2,21 +2,25 @@ import { existsSync, openSync, readSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
 import Database from 'better-sqlite3';
 
-// Loaded before a service (`NODE_OPTIONS=--import …`), it makes the commits of log.db fail as a failed fsync does, from
-// the moment on in which the file is there that FAIL_SYNC_WHEN names. SQLite alone, which no test can get at, would
-// need a disk that fails.
+// Loaded before a service (`NODE_OPTIONS=--import …`), this module makes the commits of log.db fail as a failed fsync
+// does, from the moment on in which the file exists that FAIL_SYNC_WHEN names. Otherwise such a test would need a disk
+// that fails.
 
-/** The two copies of the header in the index that all who have a write-ahead log open share: how far it goes. */
+/**
+ * The length of the two copies of the header in the shared index of the write-ahead log. The header says how far the
+ * log goes.
+ */
 const headerBytes = 96;
 
 /**
  * Commits as a disk does whose fsync fails: the commit frame is in the write-ahead log, and the index does not say so.
- * A process that has the file open does not see the transaction; recovery, by a process that opens it alone, finds it.
+ * A process that has the file open does not see the transaction; recovery, by a process that opens the file alone,
+ * finds it.
  *
  * @param commit commits a transaction of the SQLite file at `path`.
  */
 export function commitUnseen(path: string, commit: () => void): void {
-  // Never closed: with any of its numbers, POSIX lets go of all the locks that the process has on a file.
+  // Never closed: closing any descriptor of a file releases all POSIX locks that the process has on it.
   const index = openSync(`${path}-shm`, 'r+');
   const header = Buffer.alloc(headerBytes);
   readSync(index, header, 0, headerBytes, 0);

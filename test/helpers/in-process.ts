@@ -7,9 +7,8 @@ export type Ended = { code: number | null; stdout: string; stderr: string };
 
 /**
  * Runs a command line in this process, one at a time: to start Node and to load everything costs more than most
- * commands. Tests that need a process (signals, terminals, its environment as Node reads it) use `runCommand`, and so
- * do those of the log of a service that the command starts: its lines go past the streams, and are not in `stderr`
- * here.
+ * commands. Tests that need a process (signals, terminals, its environment as Node reads it) use `runCommand`. So do
+ * tests of the log of a service that the command starts: its lines bypass the streams, and are not in `stderr` here.
  */
 export async function runHere(
   args: readonly string[],
@@ -28,7 +27,7 @@ export async function runHere(
   }
 }
 
-/** Keeps the texts that are written to a stream; what the test runner reports through it are bytes, and go on. */
+/** Keeps the texts that are written to a stream; the test runner reports through it in bytes, which are passed on. */
 function capture(stream: NodeJS.WriteStream): { text: () => string; end: () => void } {
   const { write } = stream;
   let printed = '';

@@ -4,8 +4,8 @@ import { zstdDecompressSync } from 'node:zlib';
 import { bodiesIn, readIndex } from '../../events/segments/segment-file.ts';
 
 /**
- * Which of some texts stand in any file of a folder, in whatever case, with the names of the files. Texts of ASCII: so
- * their bytes are the same in UTF-8, in JSON and in a page of SQLite.
+ * The texts that occur in any file of a folder, in whatever case, with the names of the files. The texts must be ASCII,
+ * so that their bytes are the same in UTF-8, in JSON and in a page of SQLite.
  */
 export function remainsIn(folder: string, texts: readonly string[]): string[] {
   const sought = texts.map((text) => text.toLowerCase());
@@ -17,14 +17,14 @@ export function remainsIn(folder: string, texts: readonly string[]): string[] {
     });
 }
 
-/** The payloads of a segment, which are compressed in it, behind its bytes. */
+/** The bytes of a segment, followed by its payloads, which it holds compressed. */
 export function payloadsIn(bytes: Buffer): Buffer {
   const { frames } = readIndex(bytes);
   const bodies = frames.flatMap((frame) => bodiesIn(frame, bytes.subarray(frame.offset, frame.offset + frame.length)));
   return Buffer.concat([bytes, ...bodies.filter((body) => body !== null)]);
 }
 
-/** A service beside this may have removed the file just now. */
+/** The bytes of a file, decompressed; empty if a running service has removed the file just now. */
 function contentOf(path: string): Buffer {
   try {
     const bytes = readFileSync(path);

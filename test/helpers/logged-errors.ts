@@ -6,8 +6,8 @@ const started: { name: string; printed: Printed }[] = [];
 const shownOfEach = 20;
 
 /**
- * Where a test of this file has failed, the errors that its services have logged are shown at the end: an answer of 500
- * or 503 does not say why.
+ * Shows the errors that services have logged, at the end of the process, if a test of this file has failed: an answer
+ * of 500 or 503 does not say why.
  *
  * @param printed its `stderr` grows as the service writes.
  */

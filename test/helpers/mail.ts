@@ -8,17 +8,17 @@ import { patience } from './patience.ts';
 /** A mail as its recipient has it. */
 export type Received = { to: string[]; mail: Email };
 
-/** A real SMTP server that keeps what it is sent. */
+/** A real SMTP server that keeps the mails it gets. */
 export type Mailbox = {
   url: string;
   received: readonly Received[];
-  /** Resolves with the next mail to an address that was not given yet, or rejects when none comes in time. */
+  /** Resolves with the next mail to an address that was not returned yet; rejects if none comes in time. */
   next: (to: string) => Promise<Email>;
   /** The one-time token in the next mail to an address. */
   token: (to: string) => Promise<string>;
 };
 
-/** Starts one for all tests of a file; call it at the top, since services are told its address. */
+/** Starts a mailbox for all tests of a file; call this at the top, since services are given its address. */
 export async function useMailbox(): Promise<Mailbox> {
   const received: Received[] = [];
   const given = new Set<Received>();
@@ -26,7 +26,7 @@ export async function useMailbox(): Promise<Mailbox> {
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
-    // Half a minute by default, for connections of services that are ended only after it.
+    // The default is half a minute, for connections of services, which end only after the mailbox.
     closeTimeout: 10,
     onData(stream, session, done) {
       const chunks: Buffer[] = [];
@@ -39,7 +39,7 @@ export async function useMailbox(): Promise<Mailbox> {
       });
     },
   });
-  // A service that is killed breaks its connection off.
+  // A killed service breaks its connection off.
   server.on('error', () => {});
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');

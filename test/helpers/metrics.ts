@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 
-/** A series of a text in Prometheus' exposition format. */
+/** A series in Prometheus' exposition format. */
 export type Series = { name: string; labels: Record<string, string>; value: number };
 
-/** A text in that format, read: the type and the help of each metric, and all series. */
+/** A text in that format, parsed: the type and the help of each metric, and all series. */
 export type Exposed = { types: Map<string, string>; helps: Map<string, string>; series: Series[] };
 
 const seriesForm = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (NaN|[+-]?Inf|[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/;
 const labelForm = /^([a-zA-Z_]\w*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)/;
 
 /**
- * Reads a text as the format has it (prometheus.io/docs/instrumenting/exposition_formats, version 0.0.4), and as
- * `promtool check metrics` wants it: HELP and TYPE before the series, no series twice, counters called `_total`, whole
- * histograms.
+ * Parses a text and asserts the rules of the format (prometheus.io/docs/instrumenting/exposition_formats, version
+ * 0.0.4) and of `promtool check metrics`: HELP and TYPE before the series, no series twice, counters called `_total`,
+ * whole histograms.
  */
 export function readExposition(text: string): Exposed {
   assert.ok(text.endsWith('\n'), 'the last line has no end');

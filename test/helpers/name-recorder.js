@@ -1,7 +1,7 @@
-// In the place of node:test: what it is given is not run, but named. See test/names.js.
+// Takes the place of node:test: the tests are not run; their names are recorded. See test/names.js.
 
 let names = [];
-/** The suites around what is declared now. */
+/** The suites around the tests that are being declared. */
 let suites = [];
 let bodies = [];
 

@@ -10,7 +10,7 @@ const { TEST_S3_ENDPOINT = '', TEST_S3_ACCESS_KEY = '', TEST_S3_SECRET_KEY = '' 
 
 /**
  * Starts a service of two nodes behind a balancer that gives each request to the next one. `data` and `child` are those
- * of the first; `output` has what both have printed.
+ * of the first node; `output` has what both have printed.
  */
 export async function startNodes(
   t: TestContext,
@@ -54,7 +54,7 @@ export async function startNodes(
   };
 }
 
-/** A bucket, which goes with the server of the tests. */
+/** A new bucket; it is lost when the S3 server of the tests ends. */
 async function newBucket(): Promise<Record<string, string>> {
   const bucket = {
     endpoint: TEST_S3_ENDPOINT,

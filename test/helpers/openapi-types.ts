@@ -9,10 +9,10 @@ import type { OpenApi } from './contract.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Compiles types that openapi-typescript makes of documents, each as a module of its name, together with one that uses
- * them: to start the compiler takes longer than what it does.
+ * Compiles the types that openapi-typescript makes of documents, each as a module of its name, together with a source
+ * that uses them. One run compiles all: to start the compiler takes longer than to compile.
  *
- * @returns what the compiler has to say.
+ * @returns the output of the compiler.
  */
 export async function compileTypes(documents: Record<string, OpenApi>, source: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));
@@ -27,7 +27,7 @@ export async function compileTypes(documents: Record<string, OpenApi>, source: s
   }
 }
 
-/** Compiles what is in a folder. @returns what the compiler has to say. */
+/** Compiles the files of a folder. @returns the output of the compiler. */
 export function compile(folder: string, options: Record<string, unknown>): Promise<string> {
   const compilerOptions = { strict: true, target: 'es2024', noEmit: true, types: [], ...options };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
@@ -37,17 +37,17 @@ export function compile(folder: string, options: Record<string, unknown>): Promi
 /** The types that openapi-typescript makes of a document. */
 export function typesOf(document: OpenApi): Promise<string> {
   return withOlderTypeScript(async () => {
-    // Its types are about TypeScript 5 too.
+    // A variable, since the package's types are about TypeScript 5 too.
     const name = 'openapi-typescript';
     const { default: make, astToString } = await import(name);
-    // Else what has a default would be needed in a body.
+    // Otherwise members with a default would be required in a body.
     return astToString(await make(document, { defaultNonNullable: false }));
   });
 }
 
 /**
- * Runs a generator that asks for TypeScript 5, whose compiler can be called. Ours is newer, and one of its kind comes
- * with another package.
+ * Runs a generator that needs TypeScript 5, whose compiler can be called. Ours is newer; another package brings version
+ * 5 along.
  */
 export async function withOlderTypeScript<T>(generate: () => Promise<T>): Promise<T> {
   const require = createRequire(import.meta.url);

@@ -3,23 +3,23 @@ import { childrenSeconds } from './children.js';
 import { slowness } from './slowness.js';
 
 /**
- * How long tests wait for what has to come, in milliseconds: a minute. With TEST_PATIENCE so many seconds, for faults
- * that are put in, of which many end in such a wait.
+ * How long a test waits for an expected result, in milliseconds: a minute. TEST_PATIENCE gives another number of
+ * seconds: runs with injected faults use fewer, since many of their tests end in such a wait.
  */
 export const patience = Number(process.env.TEST_PATIENCE ?? 60) * 1000;
 
-/** The longest wait, on a machine that is so many times slower than usual. */
+/** The longest wait, as a multiple of the usual one, on a slow machine. */
 const mostTimes = 5;
 
-/** A wait for what has to come. */
+/** A wait for an expected result. */
 export type Wait = {
-  /** Whether it has not come in time. A machine that is slow, or that others use too, has as much more time. */
+  /** Whether the time is over. A machine that is slow, or that others use too, gets proportionally more time. */
   isOver: () => boolean;
-  /** How long it took, and what the machine did meanwhile: for the message of a test that fails so. */
+  /** How long the wait took, and what the machine did meanwhile: for the message of a test that fails. */
   report: () => string;
 };
 
-/** @param minutes how long it may take on a machine that has nothing else to do. */
+/** @param minutes how long the result may take on a machine that has nothing else to do. */
 export function startWait(minutes = 1): Wait {
   const most = patience * minutes;
   const begun = performance.now();
@@ -42,7 +42,7 @@ export function startWait(minutes = 1): Wait {
   };
 }
 
-/** Seconds of the CPU. */
+/** The CPU time taken so far, in seconds. */
 function spent(): { own: number; children: number } {
   const { user, system } = process.cpuUsage();
   return { own: (user + system) / 1e6, children: childrenSeconds() };

@@ -17,13 +17,13 @@ type Host = PostgresAddress['hosts'][number];
 
 /** A `describe` with PostgreSQL, skipped without it. */
 export function describeWithPostgres(name: string, tests: () => void): void {
-  // Not the whole describe: the runner does not count one that is skipped.
+  // The skip is on a test inside: the runner does not count a `describe` that is skipped.
   if (TEST_POSTGRES_HOSTS === undefined)
     it(name, { skip: 'no PostgreSQL was given by TEST_POSTGRES_HOSTS; see CONTRIBUTING.md' }, () => {});
   else describe(name, tests);
 }
 
-/** The same, for tests that start and kill servers of their own. */
+/** A `describe` for tests that start and kill PostgreSQL servers of their own, skipped without PostgreSQL. */
 export function describeWithServers(name: string, tests: () => void, options: { concurrency?: number } = {}): void {
   if (TEST_POSTGRES_FOLDER === undefined)
     it(name, {
@@ -65,7 +65,10 @@ export async function asAdmin(
   throw new Error('no server takes writes');
 }
 
-/** A session of the role of a database, on the first of its hosts: `application` names it. To be ended by the test. */
+/**
+ * A session of the role of a database, on the first of its hosts; `application` names the session. The test must end
+ * it.
+ */
 export async function openClient(address: PostgresAddress, application: string) {
   const [{ host, port } = { host: '', port: 0 }] = address.hosts;
   const { user, password, database } = address;
@@ -78,7 +81,7 @@ export async function openClient(address: PostgresAddress, application: string) 
   };
 }
 
-/** A database of a test, and what its superuser does in it. */
+/** A database of a test; `sql` runs statements in it as the superuser. */
 export type TestDatabase = { address: PostgresAddress; sql: (...statements: string[]) => Promise<pg.QueryResult[]> };
 
 /**
@@ -93,7 +96,7 @@ export async function makeDatabase(hosts: readonly Host[] = hostsOf(TEST_POSTGRE
     'postgres',
     `CREATE ROLE ${name} LOGIN PASSWORD '${password}'`,
     `CREATE DATABASE ${name} OWNER ${name}`,
-    // As the documentation has it: without them no erasure is finished, or not soon.
+    // The grants of the documentation: without them no erasure is finished, or not soon.
     `GRANT pg_monitor, pg_checkpoint TO ${name}`,
   );
   await asAdmin(hosts, name, `GRANT EXECUTE ON FUNCTION pg_switch_wal() TO ${name}`);
@@ -103,7 +106,7 @@ export async function makeDatabase(hosts: readonly Host[] = hostsOf(TEST_POSTGRE
   };
 }
 
-/** As {@link makeDatabase}, on the servers that all tests share; made when a test first asks for it. */
+/** As {@link makeDatabase}, on the servers that all tests share; the database is made when a test first asks for it. */
 export function useDatabase(): () => Promise<TestDatabase> {
   const made: TestDatabase[] = [];
   after(async () => {
@@ -125,24 +128,24 @@ export function useDatabase(): () => Promise<TestDatabase> {
 
 /** A primary and a standby that belong to one test. */
 export type Servers = {
-  /** With a folder `a` and `b` for each. */
+  /** Has a folder `a` and a folder `b`, one for each server. */
   folder: string;
   hosts: Host[];
-  /** Ends a server and all that it has started, as a power cut would. */
+  /** Ends a server and all processes that it has started, as a power cut would. */
   kill: (name: 'a' | 'b') => Promise<void>;
-  /** Starts it again. */
+  /** Starts a killed server again. */
   start: (name: 'a' | 'b') => Promise<void>;
-  /** Stops it without ending it, and lets it go on. */
+  /** Stops a server without ending it, and lets it go on. */
   freeze: (name: 'a' | 'b') => void;
   thaw: (name: 'a' | 'b') => void;
-  /** Has the standby `b` get the write-ahead log from another address, as that of a proxy before `a`. */
+  /** Has the standby `b` get the write-ahead log from another address, as that of a proxy in front of `a`. */
   follow: (host: Host) => Promise<void>;
-  /** Makes the standby `b` the primary; it waits for no standby of its own. */
+  /** Makes the standby `b` the primary; the new primary waits for no standby. */
   promote: () => Promise<void>;
   end: () => Promise<void>;
 };
 
-/** Starts servers that belong to one test or file; `end` is to be called after it. */
+/** Starts servers that belong to one test or file. The caller must call `end` after it. */
 export async function startServers(): Promise<Servers> {
   const folder = `${TEST_POSTGRES_FOLDER}/own-${randomBytes(4).toString('hex')}`;
   const { stdout } = await run(script, ['up', folder]);

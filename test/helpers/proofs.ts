@@ -33,7 +33,7 @@ export function verifyConsistency(first: TreeHead, second: TreeHead, proof: read
   let at = first.size - 1;
   let last = second.size - 1;
   for (; at % 2 === 1; at = half(at)) last = half(last);
-  // A first tree that is perfect is a node of the second: its root stands at the beginning, and need not be sent.
+  // If the first tree is perfect, its root is a node of the second tree: the proof begins with it, so it is not sent.
   const [start, ...rest] = at === 0 ? [first.root, ...proof] : proof;
   let before = start as Buffer;
   let now = before;

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { openRoundRobin, openTcpProxy } from './proxies.ts';
 import { eventually, received } from './shared.ts';
 
-/** A server that sends back what it gets, behind a proxy, and a connection to it. */
+/** A server that echoes the bytes it gets, behind a proxy, and a connection to the proxy. */
 async function echoBehindProxy(t: TestContext) {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -43,7 +43,7 @@ describe('A proxy that breaks a network', () => {
     other.socket.write('new');
     await eventually(() => atServer()[1] === 3);
     assert.deepEqual([text(), other.text()], ['one ', '']);
-    // Bytes that wait keep their order.
+    // Held bytes keep their order.
     socket.write('three');
     proxy.pass();
     await eventually(() => text() === 'one two three' && other.text() === 'new');
@@ -78,7 +78,7 @@ describe('A proxy that breaks a network', () => {
     const since = performance.now();
     third.socket.write('late');
     await eventually(() => third.text() === 'late');
-    // There and back.
+    // The delay counts there and back.
     assert.ok(performance.now() - since >= 115);
   });
 });

@@ -9,34 +9,34 @@ export type Way = 'up' | 'down' | 'both';
 export type TcpProxy = {
   host: string;
   port: number;
-  /** The same as an address of HTTP. */
+  /** The address of the proxy as an HTTP URL. */
   url: string;
-  /** Everything goes through again. Connections that have lost bytes end, as their peers would end them. */
+  /** Lets everything through again. Connections that have lost bytes end, as their peers would end them. */
   pass: () => void;
-  /** Bytes wait until it passes again, also those of new connections: a network that repeats what it lost. */
+  /** Holds bytes back until `pass`, also those of new connections: a network that repeats what it lost. */
   hold: (way?: Way) => void;
-  /** Bytes are lost, and connections stay open. */
+  /** Discards bytes; connections stay open. */
   drop: (way?: Way) => void;
-  /** Each piece arrives so many milliseconds later, in its order. */
+  /** Delivers each piece this much later, in order. */
   delay: (milliseconds: number) => void;
-  /** Each connection gets so many bytes through in a second, each way. */
+  /** Limits each connection to this rate, each way. */
   throttle: (bytesPerSecond: number) => void;
-  /** All connections end now; new ones work. */
+  /** Ends all connections; new ones work. */
   cut: () => void;
-  /** All connections end, and new ones are refused until it passes again. */
+  /** Ends all connections, and refuses new ones until `pass`. */
   refuse: () => void;
-  /** The connections that were refused so far. */
+  /** The number of connections refused so far. */
   refused: () => number;
-  /** The bytes that went through so far. */
+  /** The number of bytes passed on so far. */
   bytes: () => number;
-  /** The ports from which it is connected to the server. */
+  /** The local ports of the proxy's connections to the server. */
   ports: () => number[];
   close: () => Promise<void>;
 };
 
 const faulty = (way: Way, fault: Way | null) => fault === 'both' || fault === way;
 
-/** Opens a proxy before a server. It starts by passing everything through. */
+/** Opens a proxy in front of a server. At first it lets everything through. */
 export async function openTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const spoiled = new Set<Socket>();
@@ -89,11 +89,11 @@ export async function openTcpProxy(target: { host: string; port: number }): Prom
       }
       if (!faulty(way, dropped) && !to.destroyed) to.end();
     } catch {
-      // It ended by an error: the handlers above have done the rest.
+      // The connection ended with an error: the handlers above have done the rest.
     }
   }
 
-  /** Waits so many milliseconds, or until everything goes through again. */
+  /** Waits this long, or until everything goes through again. */
   function untilPassed(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds);
@@ -154,19 +154,19 @@ export async function openTcpProxy(target: { host: string; port: number }): Prom
   };
 }
 
-/** A load balancer before some services, as dumb as one can be: each request goes to the next of them. */
+/** A load balancer in front of some services, as simple as can be: each request goes to the next service. */
 export type RoundRobin = {
   url: string;
-  /** The services from now on. */
+  /** Sets the services that requests go to from now on. */
   setTargets: (urls: readonly string[]) => void;
-  /** The requests that each has answered so far, by its address. */
+  /** The number of requests that each service has answered so far, by its address. */
   counts: () => Record<string, number>;
   close: () => Promise<void>;
 };
 
 /**
- * Opens one on a free port. A request goes to the next service where one cannot be connected to; otherwise nothing is
- * tried twice, and a connection that breaks before an answer is a 502.
+ * Opens a round robin on a free port. If a service refuses the connection, the request goes to the next one; otherwise
+ * nothing is tried twice, and a connection that breaks before an answer is a 502.
  */
 export async function openRoundRobin(urls: readonly string[]): Promise<RoundRobin> {
   let targets = [...urls];
@@ -178,7 +178,7 @@ export async function openRoundRobin(urls: readonly string[]): Promise<RoundRobi
     next += 1;
     forward(incoming, outgoing, first, targets.length);
   });
-  // Long answers and slow bodies are for the services to judge.
+  // The services decide how long an answer or a body may take.
   server.requestTimeout = 0;
   await listen(server, 0);
 

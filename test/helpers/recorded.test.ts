@@ -24,7 +24,7 @@ describe('assertRecorded', () => {
     await assertRecorded(service, () => service.call('DELETE', path), []);
   });
 
-  it('fails where less is recorded, more, in another order, or something else', async () => {
+  it('fails if less is recorded, more, in another order, or something else', async () => {
     const twice = async () => [await create(), await create()];
     const fails = (run: () => Promise<unknown>, expected: Parameters<typeof assertRecorded>[2]) =>
       assert.rejects(assertRecorded(service, run, expected, 1 / 600), { code: 'ERR_ASSERTION' });
@@ -46,7 +46,7 @@ describe('assertRecorded', () => {
 });
 
 describe('A call of a test service', () => {
-  it('fails where a refused or repeated write has recorded something', async () => {
+  it('fails if a refused or repeated write has recorded something', async () => {
     const answer = await create();
     const check = (status: number, headers = {}) => {
       const given = new Headers({ 'x-request-id': answer.headers.get('x-request-id') ?? '', ...headers });

@@ -14,7 +14,7 @@ export type Recorded = {
   position: number;
   stream: string;
   type: EventType;
-  /** Missing where the payload has been erased. */
+  /** Missing if the payload has been erased. */
   data?: Record<string, unknown>;
   actor: Actor;
   /** The `x-request-id` of the answer to the request that recorded it. */
@@ -28,13 +28,13 @@ export type Recorded = {
 export type Expected = string | ({ type: EventType } & Partial<Recorded>);
 
 /**
- * Runs what may write to a log, and asserts what it has recorded, all of it and in this order: `[]` where it records
- * nothing. No other write may go on in the same service meanwhile. A failed login and the request of a reset are
+ * Runs a call that may write to a log, and asserts what it has recorded, all of it and in this order: `[]` if it
+ * records nothing. Nothing else may write in the same service meanwhile. A failed login and the request of a reset are
  * recorded after the answer: the events are waited for, and those of requests that were answered before are left out.
- * `email.sent` and `email.failed` come when a mail server has answered: they are left out where `expected` names
- * neither, and so are those of mails that were asked for before.
+ * `email.sent` and `email.failed` come when a mail server has answered: they are left out if `expected` names neither,
+ * and so are those of mails that were asked for before.
  *
- * @param expected the events, or what makes them of the result of `run`.
+ * @param expected the events, or a function that makes them of the result of `run`.
  * @param minutes in which the last of them has to come.
  * @returns the result of `run`.
  */
@@ -70,7 +70,7 @@ export async function assertRecorded<T>(
   }
 }
 
-/** An event in the form in which a test says what it expects at its place. */
+/** An event, reduced to what the test says about the event at its place. */
 function asExpected(event: Recorded, expected: Expected | undefined): Expected {
   if (typeof expected === 'string') return expected.includes(' ') ? `${event.type} ${event.stream}` : event.type;
   if (expected === undefined) return event;
@@ -79,8 +79,8 @@ function asExpected(event: Recorded, expected: Expected | undefined): Expected {
 }
 
 /**
- * Reads a log as it grows: `next` gives the events since it was last called, at first all. It keeps no reader open in
- * between.
+ * Reads a log as it grows: each call of `next` returns the events since the call before; the first one returns all. No
+ * reader stays open in between.
  */
 export function followLog(data: string): { next: () => Recorded[]; close: () => void } {
   const db = new Database(join(data, 'log.db'), { readonly: true });
@@ -102,15 +102,15 @@ export function followLog(data: string): { next: () => Recorded[]; close: () => 
   return { next, close: () => db.close() };
 }
 
-/** The requests of the calls that were answered, by their ids, each with its place among all. */
+/** The ids of the requests whose calls were answered, each with its place among all. */
 const answered = new Map<string, number>();
 
 /** The events of a refused login. */
 const ofFailedLogin = /^(login\.failed|account\.locked)$/;
 
 /**
- * Asserts of an answer that it recorded nothing if it is a refusal, or repeats the answer to an earlier write. It tells
- * the events of its request by their correlation id, whatever else is written at the same time.
+ * Asserts that a request recorded nothing if its answer is a refusal, or repeats the answer to an earlier write. The
+ * events of the request are found by their correlation id, whatever else is written at the same time.
  *
  * @param request method and path, as `POST /api/collections/posts`.
  */

@@ -1,6 +1,6 @@
 /**
  * How many times a property is tried: all of them by `npm run test:long` (`test/properties.long.test.ts`), a twentieth
- * of them by `npm test`, which is run at each step, or as many as the variable TEST_RUNS says.
+ * by `npm test`, which is run at each step, or as many as the variable TEST_RUNS says.
  */
 export function runsOf(all: number): number {
   return partOf(all, 20);
@@ -13,7 +13,7 @@ function partOf(all: number, divisor: number): number {
 }
 
 /**
- * Of a list of cases a sixth, spread over the list, or as many as TEST_RUNS says; all of them by `npm run test:long`.
+ * A sixth of a list of cases, spread over the list, or as many as TEST_RUNS says; all of them by `npm run test:long`.
  */
 export function casesOf<T>(all: readonly T[]): T[] {
   const count = Math.min(all.length, partOf(all.length, 6));
@@ -21,8 +21,8 @@ export function casesOf<T>(all: readonly T[]): T[] {
 }
 
 /**
- * How often a case must have come up at least: of so many times where all runs are made, a half of its share where
- * there are fewer; 0 where these are too few to tell.
+ * How often a case must have come up at least: `times` if all runs are made, half of its share if fewer are made, and 0
+ * if these are too few to tell.
  */
 export function seenOf(times: number, all: number): number {
   const share = Math.min(1, runsOf(all) / all);

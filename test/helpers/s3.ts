@@ -7,17 +7,17 @@ import type { BucketSettings } from '../../server/settings/settings.ts';
 
 const { TEST_S3_ENDPOINT, TEST_S3_ACCESS_KEY = '', TEST_S3_SECRET_KEY = '' } = process.env;
 
-/** Why tests with a bucket are skipped, for `node:test`; false where there is an S3 server. */
+/** Why tests with a bucket are skipped, for `node:test`; false if there is an S3 server. */
 export const s3Skip = TEST_S3_ENDPOINT ? false : 'no S3 server was given by TEST_S3_ENDPOINT; see CONTRIBUTING.md';
 
 /** A `describe` with an S3 server, skipped without one. */
 export function describeWithBucket(name: string, tests: () => void, options: { concurrency?: boolean } = {}): void {
-  // Not the whole describe: the runner does not count one that is skipped.
+  // The skip is on a test inside: the runner does not count a `describe` that is skipped.
   if (s3Skip) it(name, { skip: s3Skip });
   else describe(name, options, tests);
 }
 
-/** A bucket for a whole file of tests, which does not exist yet; it is removed after them with all that is in it. */
+/** A bucket for a whole file of tests, which does not exist yet. After the tests it is removed with all its objects. */
 export function useBucket(): BucketSettings {
   const settings = {
     endpoint: TEST_S3_ENDPOINT ?? '',
@@ -53,7 +53,7 @@ export function bucketEnvironment(bucket: BucketSettings): Record<string, string
   };
 }
 
-/** A client of S3 beside the one that is tested. */
+/** A client of S3 beside the client under test. */
 export function openClient({ endpoint, accessKey, secretKey, region }: BucketSettings): Client {
   const { protocol, hostname, port } = new URL(endpoint);
   return new Client({
@@ -66,23 +66,23 @@ export function openClient({ endpoint, accessKey, secretKey, region }: BucketSet
   });
 }
 
-/** A way to a server that can be broken. */
+/** A breakable connection to a server. */
 export type Proxy = {
   url: string;
-  /** From now on, or after so many more bytes in any direction, connections end and new ones are refused. */
+  /** Ends connections and refuses new ones, at once or after this number of further bytes in any direction. */
   cut: (afterBytes?: number) => void;
-  /** The same, but no byte goes through any more, and connections stay open. */
+  /** Lets no more bytes through, at once or after this number of further bytes; connections stay open. */
   stall: (afterBytes?: number) => void;
-  /** Connections end after so many more bytes; new ones work. */
+  /** Ends connections after this number of further bytes; new ones work. */
   drop: (afterBytes: number) => void;
   heal: () => Promise<void>;
 };
 
 /**
- * A proxy before a server, on a free port; closed after the tests of the file or `describe` that calls this.
+ * A proxy in front of a server, on a free port; closed after the tests of the file or `describe` that calls this.
  *
  * @param target like `http://127.0.0.1:9000`.
- * @param tls given, the proxy speaks TLS with this certificate.
+ * @param tls if given, the proxy speaks TLS with this certificate.
  */
 export async function startProxy(target: string, tls?: { key: string; cert: string }): Promise<Proxy> {
   const { protocol, hostname, port } = new URL(target);

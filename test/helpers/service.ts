@@ -7,7 +7,7 @@ import { annalsWords, withoutProgress } from './command.ts';
 import { showErrorsOf } from './logged-errors.ts';
 import { assertRefusalRecordsNothing } from './recorded.ts';
 
-/** The key every test service is started with. */
+/** The API key that every test service is started with. */
 export const apiKey = 'test-key-0123456789';
 
 /** A configuration: the source of a module (`export default { … }`), or an object without functions. */
@@ -21,13 +21,13 @@ export type Answer = { status: number; headers: Headers; body: any };
 export type Service = {
   url: string;
   data: string;
-  /** Everything it has printed so far. */
+  /** Everything that the service has printed so far. */
   output: () => { stdout: string; stderr: string };
-  /** Calls it with the API key; `key: null` calls it anonymously. A body is sent as JSON, text as it is. */
+  /** Calls the service with the API key; `key: null` calls anonymously. A body is sent as JSON, a text as it is. */
   call: (method: string, path: string, body?: unknown, options?: CallOptions) => Promise<Answer>;
-  /** Ends it with SIGTERM and resolves with the exit code. */
+  /** Ends the service with SIGTERM and resolves with the exit code. */
   stop: () => Promise<number | null>;
-  /** Ends it with SIGKILL. */
+  /** Ends the service with SIGKILL. */
   kill: () => Promise<void>;
   child: ChildProcess;
 };
@@ -50,18 +50,18 @@ export function writeConfig(folder: string, config: TestConfig): string {
 }
 
 /**
- * Starts a service on a free port and resolves when it listens; it is ended after the test. Without ANNALS_THREADS it
- * has one thread that answers, on every machine.
+ * Starts a service on a free port and resolves when it listens; it is ended after the test. Without ANNALS_THREADS the
+ * service has one thread that answers, on every machine.
  *
- * @param options.port that of a service that was there before.
- * @param options.openFiles how many files and connections it may have open.
+ * @param options.port the port of a service that ran before.
+ * @param options.openFiles how many files and connections the service may have open.
  */
 export async function startService(
   t: TestContext,
   config: TestConfig,
   options: { data?: string; port?: number; environment?: Record<string, string>; openFiles?: number } = {},
 ): Promise<Service> {
-  // Whole suites are run over two nodes in this way.
+  // This runs whole suites over two nodes.
   if (process.env.TEST_NODES !== undefined && options.environment?.ANNALS_POSTGRES_URL === undefined)
     return (await import('./nodes.ts')).startNodes(t, config, options);
   const folder = temporaryFolder(t);
@@ -108,7 +108,7 @@ export async function startService(
 /**
  * Calls the service at an address.
  *
- * @param data its data directory: where it is given, a write that is refused or repeated is to record nothing.
+ * @param data its data directory: if given, a write that is refused or repeated must record nothing.
  */
 export function callerOf(url: string, data?: string): Service['call'] {
   return async (method, path, body, { key = apiKey, headers } = {}) => {
@@ -131,7 +131,7 @@ export function callerOf(url: string, data?: string): Service['call'] {
 
 function runAnnals(args: readonly string[], environment: Record<string, string>, openFiles?: number): ChildProcess {
   const command = [...annalsWords(environment), ...args];
-  // A shell replaced by the service, which so has the limit and is the child that gets the signals.
+  // The service replaces the shell, so it has the limit, and is the child that gets the signals.
   const limited = ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh', ...command];
   const [file = '', ...rest] = openFiles === undefined ? command : limited;
   return spawn(file, rest, {
@@ -140,7 +140,7 @@ function runAnnals(args: readonly string[], environment: Record<string, string>,
   });
 }
 
-/** Runs a command to its end; `input` is what it reads. */
+/** Runs a command to its end; `input` is its standard input. */
 export async function runCommand(
   args: readonly string[],
   options: { environment?: Record<string, string>; cwd?: string; input?: string | Buffer } = {},
@@ -151,7 +151,7 @@ export async function runCommand(
     cwd: options.cwd,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  // One that reads nothing may be gone before it is written.
+  // A command that reads nothing may have ended before its input is written.
   child.stdin.on('error', () => {});
   child.stdin.end(options.input);
   const result = { stdout: '', stderr: '' };
@@ -166,9 +166,9 @@ export async function runCommand(
 }
 
 /**
- * The caller's environment without settings of a service that may be running beside the tests. The main thread answers
- * requests where the test says nothing else: a thread of its own for that costs a quarter of a start more. Calls
- * between threads (writes, accounts, files, erasure, proofs, drafts) are for tests that ask for some threads.
+ * The caller's environment without settings of a service that may run beside the tests. The main thread answers
+ * requests unless the test asks for threads: a thread makes a start a quarter more expensive. Only tests that ask for
+ * threads cover calls between threads (writes, accounts, files, erasure, proofs, drafts).
  */
 function cleanEnvironment(extra: Record<string, string>): NodeJS.ProcessEnv {
   // Several sites are always answered by threads of their own.
@@ -177,8 +177,8 @@ function cleanEnvironment(extra: Record<string, string>): NodeJS.ProcessEnv {
 }
 
 /**
- * The environment but for what is of this service, or of these tests: where compiled code is kept, a process finds by
- * itself.
+ * The environment without the variables of this service and of these tests. Each process finds the cache of compiled
+ * code without a variable.
  */
 export function inherited(): NodeJS.ProcessEnv {
   const isOurs = (name: string) => name.startsWith('ANNALS_') || name === 'NODE_COMPILE_CACHE';

@@ -13,8 +13,9 @@ import { startWait } from './patience.ts';
 import { type Answer, inherited, type Service, startService, type TestConfig } from './service.ts';
 
 /**
- * One service for all tests of the `describe` (or file) that calls this: starting one costs more than most tests. It is
- * a process of its own, as users run it; a test that looks at nothing of that process may do with `useServiceHere`.
+ * One service for all tests of the `describe` (or file) that calls this: starting a service costs more than most tests.
+ * The service is a process of its own, as users run it; a test that needs nothing of that process may use
+ * `useServiceHere`.
  *
  * @param data its data directory; without it a new one.
  */
@@ -60,9 +61,9 @@ export function useStarted<S extends Pick<Service, 'call'>>(
 }
 
 /**
- * Stands for the context of a test where something is started for all tests of a `describe` (or file).
+ * Takes the place of a test's context if something is started for all tests of a `describe` (or file).
  *
- * @param end comes before what `after` is given.
+ * @param end runs before the functions given to `after`.
  */
 export function useContext(end: () => unknown = () => {}): TestContext {
   const undo: (() => unknown)[] = [];
@@ -74,8 +75,7 @@ export function useContext(end: () => unknown = () => {}): TestContext {
 }
 
 /**
- * A folder for a whole file of tests, removed after them; in memory if there is room (test/run.js), or where `parent`
- * says.
+ * A folder for a whole file of tests, removed after them; in memory if there is room (test/run.js), or below `parent`.
  */
 export function useFolder(parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, 'annals-test-'));
@@ -86,7 +86,7 @@ export function useFolder(parent = tmpdir()): string {
 /** An answer over a bare socket: `text` is all of it, as it came. */
 export type RawAnswer = Answer & { text: string };
 
-/** Sends bytes as they are and resolves with the first final answer, or rejects when none comes in time. */
+/** Sends bytes as they are and resolves with the first final answer; rejects if none comes in time. */
 export async function sendRaw(url: string, bytes: string | Buffer): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -125,7 +125,7 @@ export async function sendRaw(url: string, bytes: string | Buffer): Promise<RawA
   };
 }
 
-/** `100 Continue` is no answer yet. */
+/** `100 Continue` is not the final answer. */
 const interim = /^HTTP\/1\.1 1\d\d [^\r]*\r\n\r\n/;
 
 function isWhole(text: string): boolean {
@@ -140,7 +140,7 @@ function splitHead(text: string): string[] {
   return end === -1 ? [text] : [text.slice(0, end), text.slice(end + 4)];
 }
 
-/** A bare connection; what becomes of it is for the test to see, so errors are not thrown. */
+/** A bare connection. Its errors are not thrown: the test looks at its end. */
 export function dial(url: string, bytes: string | Buffer = ''): Socket {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname).on('error', () => {});
@@ -157,7 +157,7 @@ export function received(socket: Socket): () => string {
   return () => text;
 }
 
-/** The headers of the events in a data directory's log, all or those of one stream, in their order. */
+/** The headers of the events in a data directory's log, all or those of one stream, in order. */
 export function recordedEvents(data: string, stream?: string): Header[] {
   const db = new Database(join(data, 'log.db'), { readonly: true });
   try {
@@ -169,7 +169,7 @@ export function recordedEvents(data: string, stream?: string): Header[] {
   }
 }
 
-/** The data in the payloads of a stream's events, in their order. */
+/** The data in the payloads of a stream's events, in order. */
 export function recordedData(data: string, stream: string): Record<string, unknown>[] {
   const db = new Database(join(data, 'log.db'), { readonly: true });
   try {
@@ -196,8 +196,8 @@ export function logLines(service: Pick<Service, 'output'>): LogLine[] {
 type Perhaps<T> = T | undefined | false | null;
 
 /**
- * Waits until a check gives something, on the busiest machine too: logs are written a moment after the answer, and a
- * process starts.
+ * Waits until a check returns a value, on the busiest machine too: logs are written a moment after the answer, and a
+ * process takes its time to start.
  */
 export async function eventually<T>(check: () => Perhaps<T> | Promise<Perhaps<T>>): Promise<T> {
   for (const wait = startWait(); ; ) {
@@ -208,7 +208,7 @@ export async function eventually<T>(check: () => Perhaps<T> | Promise<Perhaps<T>
   }
 }
 
-/** Asks again until an answer is as it should be; where none is, the error shows the last one. */
+/** Asks again until an answer is right; if none is, the error shows the last one. */
 export async function askUntil<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean): Promise<T> {
   for (const wait = startWait(); ; ) {
     const answer = await ask();
@@ -231,19 +231,19 @@ export function fieldsOf(answer: Answer): string[] {
   return Object.keys(errorsOf(answer));
 }
 
-/** A command that goes on running, with everything about it said by the test. */
+/** A command that goes on running; the test gives its whole environment. */
 export type Launched = {
   child: ChildProcess;
-  /** The address it says it listens on; rejects when it ends before. */
+  /** The address on which the command says that it listens; rejects if it ends before. */
   listening: Promise<string>;
   exited: Promise<number | null>;
   output: () => { stdout: string; stderr: string };
 };
 
 /**
- * Runs `annals` with these arguments; it is ended after the test.
+ * Runs `annals` with these arguments; the process is ended after the test.
  *
- * @param main which one; without it that of the checkout, or the binary.
+ * @param main the program; without it that of the checkout, or the binary.
  */
 export function launch(
   t: TestContext,

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/**
- * Milliseconds of {@link timesOfWork} on a machine that has nothing else to do, of those that the budgets were made on.
- */
+/** Milliseconds of {@link timesOfWork} on an idle machine of the kind on which the budgets were measured. */
 const usual = 16;
 
 /**
- * How much slower this machine is right now than those that budgets and bounds were made on: how it computes, and how
- * long that takes while others use it too. Both are at least 1.
+ * How much slower this machine is right now than those on which budgets and bounds were measured: in CPU time, and on
+ * the clock, while others use the machine too. Both are at least 1.
  */
 export function slowness() {
   const rounds = Array.from({ length: 3 }, timesOfWork);
@@ -18,7 +16,7 @@ export function slowness() {
   };
 }
 
-/** Some of what tests do: objects as text and back, and hashes. */
+/** A sample of what tests do: objects to text and back, and hashes. */
 function timesOfWork() {
   const begun = { cpu: process.cpuUsage(), at: performance.now() };
   const values = Array.from({ length: 200 }, (_, n) => ({ n, text: `${n}`.repeat(20), list: [n, { n }] }));

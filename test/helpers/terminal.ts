@@ -5,11 +5,12 @@ import type { TestContext } from 'node:test';
 import { temporaryFolder } from './service.ts';
 import { eventually } from './shared.ts';
 
-/** The keys that are pressed when a text is shown, or a function that is called then and gives them. */
+/** The keys that are pressed once a text is shown, or a function that is then called and returns them. */
 type Answer = readonly [RegExp, string | (() => string)];
 
 /**
- * Runs a command on a terminal of its own, and then says how it left that. Answers are typed when they are asked for.
+ * Runs a command on a terminal of its own, types the answers when they are asked for, and says in which state the
+ * command left the terminal.
  */
 export async function onTerminal(t: TestContext, command: string, answers: readonly Answer[]) {
   const script = join(temporaryFolder(t), 'script.sh');
@@ -37,5 +38,5 @@ export async function onTerminal(t: TestContext, command: string, answers: reado
   };
 }
 
-/** Whether this machine can make one. */
+/** Whether this machine can make a terminal. */
 export const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;

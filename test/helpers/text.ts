@@ -7,8 +7,8 @@ const character = fc.integer({ min: 0, max: 0x10ffff - surrogates }).map((code) 
 const names = ['__proto__', 'constructor', 'prototype', 'toString', 'valueOf', 'hasOwnProperty'];
 
 /**
- * Any text but for lone surrogates, and now and then a name that objects have already. It is `fc.string({ unit:
- * 'binary' })` without the second that fast-check takes to list all of Unicode first.
+ * Any text without lone surrogates, and now and then a name that objects have already. `fc.string({ unit: 'binary' })`
+ * gives the same, but fast-check takes a second to list all of Unicode first.
  */
 export function anyText({ maxLength = 0x7fffffff }: { maxLength?: number } = {}): fc.Arbitrary<string> {
   const text = fc.string({ unit: character, maxLength });

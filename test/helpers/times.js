@@ -5,28 +5,31 @@ import { fileURLToPath } from 'node:url';
 import { childrenSeconds } from './children.js';
 import { slowness } from './slowness.js';
 
-/** Where test/run.js gathers what all processes tell; without it nothing is measured. */
+/** The file in which test/run.js gathers the measurements of all processes; without it nothing is measured. */
 const report = process.env.TEST_TIMES;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The file that this process was started with. */
 const started = relative(root, process.argv[1] ?? '').replaceAll('\\', '/');
 /**
- * Seconds of the CPU for a quick test, and for a quick file with all that its tests share, on the machines that this
- * was made on.
+ * CPU seconds for a quick test, and for a quick file with everything that its tests share, on the machines on which
+ * they were measured.
  */
 const most = { test: 1, file: 8 };
-/** The same test takes up to half as much again where other processes use the caches of the CPU. */
+/** A test takes up to half as much again if other processes use the caches of the CPU. */
 const leeway = 1.5;
-/** Every answer of every operation comes from one service, which then names what did not come. */
+/**
+ * Files with a budget of their own. One service gives every answer of every operation, and the file then names the
+ * missing ones.
+ */
 const mostOf = { 'test/contract/contract.test.ts': 18 };
 
 /**
- * Measures each test of this process by itself: what it took of the CPU, with its processes, without the tests inside
- * it. A quick test that takes more than its budget fails.
+ * Measures each test of this process: the CPU time that it took, with its processes, without the tests inside it. A
+ * quick test that takes more than its budget fails.
  */
 export function measureTests() {
   if (report === undefined) return;
-  /** The tests that run, from the outermost on. */
+  /** The running tests, from the outermost on. */
   const running = [];
   beforeEach(() => {
     running.push({ begun: cpuSeconds(), inside: 0 });
@@ -55,7 +58,7 @@ export function measured(file, declare) {
       begun = cpuSeconds();
     });
     await declare();
-    // Behind those of the file, which end what it has started.
+    // This hook runs behind those of the file, which end the services that it has started.
     after(() => {
       const seconds = cpuSeconds() - begun;
       tell('file', file, seconds);
@@ -64,13 +67,14 @@ export function measured(file, declare) {
   };
 }
 
-/** Tests in a batch are in a suite that has the name of their file. */
+/** The name of the file of a test: in a batch, the suite around the test has the name of its file. */
 function nameOf({ fullName, filePath }) {
   return /^test\/\S+\.test\.ts > /.test(fullName) ? fullName : `${relative(root, filePath ?? '')} > ${fullName}`;
 }
 
 /**
- * A long file runs quick ones too, with all their rounds or on several nodes; who sets the rounds has no budget either.
+ * False in a long file, which runs quick ones too, with all their rounds or on several nodes; false if the environment
+ * sets the rounds.
  */
 function isQuick(name) {
   const { TEST_NODES, TEST_RUNS, TEST_ALL_RUNS, TEST_FLIPS } = process.env;
@@ -78,7 +82,7 @@ function isQuick(name) {
   return ![started, name.split(' ')[0]].some((file) => /\.long\.test\.ts$|^test\/batches\/long\//.test(file));
 }
 
-/** @throws Error if that is more than the budget, of which a slow machine gets more. */
+/** @throws Error if a test took more than its budget; a slow machine has a larger one. */
 function demand(seconds, budget, what) {
   if (report === undefined || seconds <= leeway * budget) return;
   const mine = leeway * budget * slowness().ofCpu;

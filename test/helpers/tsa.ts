@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** `describe` for tests with a real time-stamp authority: those are skipped, and counted, where there is no OpenSSL. */
+/** `describe` for tests with a real time-stamp authority: without OpenSSL the tests are skipped, and counted. */
 export const describeWithOpenssl: typeof describe =
   spawnSync('openssl', ['version']).status === 0 ? describe : (describe.skip as typeof describe);
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const text = readFileSync(join(root, 'docs/tutorial.md'), 'utf8');
 
-/** A command of the tutorial, and what it says that it answers; null where it says nothing. */
+/** A command of the tutorial, and the answer that the page shows; null if it shows none. */
 export type Step = { command: string; answer: { isJson: boolean; text: string } | null };
 
 type Block = { name: string | undefined; language: string; content: string; end: number; start: number };
@@ -28,7 +28,7 @@ export const steps: Step[] = blocks.flatMap(({ name, language, content, end }, i
 });
 
 /**
- * Writes the files of the tutorial, with the package `annals` as the sources of this checkout.
+ * Writes the files of the tutorial; the package `annals` is the sources of this checkout.
  *
  * @param origin that of the page.
  * @param service where the service answers.

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { crc32, inflateRawSync } from 'node:zlib';
 
 /**
- * The files of a ZIP archive, by name, in the order of its directory; a reader of its own (PKWARE APPNOTE, section
- * 4.3).
+ * The files of a ZIP archive, by name, in the order of its directory. This reader follows PKWARE APPNOTE, section 4.3,
+ * and shares no code with the product.
  */
 export function unzip(archive: Buffer): Map<string, Buffer> {
   const end = archive.lastIndexOf(Buffer.from('PK\x05\x06'));

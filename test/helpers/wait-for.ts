@@ -3,8 +3,8 @@ import type { Locator } from 'playwright-core';
 import { startWait } from './patience.ts';
 
 /**
- * Asserts again until it holds, at most for the time that a page is waited for: what is shown comes after what brings
- * it about.
+ * Repeats an assertion until it holds, at most for the time that a page may take: a page shows a change a moment after
+ * its cause.
  */
 export async function inTime(assertion: () => Promise<void>): Promise<void> {
   for (const wait = startWait(); ; ) {
@@ -17,12 +17,12 @@ export async function inTime(assertion: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Waits until an input holds this. */
+/** Waits until an input holds this text. */
 export function holds(input: Locator, text: string): Promise<void> {
   return inTime(async () => assert.equal(await input.inputValue(), text));
 }
 
-/** Waits until there are as many. */
+/** Waits until there are `count` elements. */
 export function number(all: Locator, count: number): Promise<void> {
   return inTime(async () => assert.equal(await all.count(), count));
 }

@@ -6,9 +6,7 @@ import type { TestContext } from 'node:test';
 import type { TreeHead } from '../../events/proof/proofs.ts';
 import { verifyConsistency } from './proofs.ts';
 
-/**
- * A key of a witness (C2SP tlog-cosignature, Ed25519), written as the specification says and like no other code here.
- */
+/** A key of a witness (C2SP tlog-cosignature, Ed25519), written from the specification without code of the product. */
 export function createWitnessKey(name: string) {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const typed = Buffer.concat([Buffer.of(4), publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)]);
@@ -33,16 +31,16 @@ type Said = { status: number; type?: string; body: string };
 export type Witness = WitnessSigner & {
   /** The address before `add-checkpoint`. */
   url: string;
-  /** The newest head of the log that it has seen. */
+  /** The newest head of the log that the witness has seen. */
   seen: TreeHead | null;
-  /** The status of each answer, and the size that was said to be old. */
+  /** The status of each answer, and the old size that its request named. */
   answers: { status: number; old: number }[];
-  /** Answers in place of it, where there is one. */
+  /** If given, this function answers in place of the witness. */
   instead: ((body: string) => Said) | null;
   now: () => Date;
 };
 
-/** A witness of one log (C2SP tlog-witness), over HTTP. It is told the key of the log by `trust`. */
+/** A witness of one log (C2SP tlog-witness), over HTTP. `trust` gives it the key of the log. */
 export async function startWitness(t: TestContext, name = 'witness.example/w1') {
   const key = createWitnessKey(name);
   let logKey: { name: string; key: KeyObject } | null = null;

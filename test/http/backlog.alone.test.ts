@@ -30,7 +30,10 @@ type Served = {
   latest: () => unknown;
 };
 
-/** A listener that answers large texts, and a stream; who asks says from which address, but over a Unix socket. */
+/**
+ * A listener that answers large texts, and a stream. A header gives the address of the caller, except over a Unix
+ * socket.
+ */
 async function serve(
   t: TestContext,
   bounds: Partial<BacklogBounds>,
@@ -100,7 +103,7 @@ async function ask(
   return { client, end };
 }
 
-/** Reads, and rests after so many bytes; gives how many came until there were `length`, or no more. */
+/** Reads with a rest after every `pace.bytes`. Returns the number of bytes received, at `length` or at the end. */
 async function read(client: Socket, length: number, pace = { bytes: Number.POSITIVE_INFINITY, rest: 0 }) {
   const { promise, resolve } = Promise.withResolvers<void>();
   let received = 0;
@@ -133,7 +136,7 @@ async function statusOf({ to }: Served, path: string, from = address, method = '
 describe('An answer', () => {
   const paced = { pace: { bytes: 64 * 1024, milliseconds: 1000 }, lookMilliseconds: 50 };
 
-  it('that is not read is cut off, and one that is read at the pace is sent whole, however long that takes', async (t) => {
+  it('that is not read is cut off; one read at the pace is sent whole, however long it takes', async (t) => {
     const served = await serve(t, paced);
     const unread = await ask(served, '/large');
     const trickled = await ask(served, '/large');
@@ -169,7 +172,7 @@ describe('An answer', () => {
     assert.deepEqual([served.latest(), end.destroyed], [undefined, false]);
   });
 
-  it('that is a stream is cut off where it is not read, and not where there is nothing to read', async (t) => {
+  it('that is a stream is cut off if it is not read, unless there is nothing to read', async (t) => {
     const idle = new Readable({ read() {} });
     idle.push('first');
     const endless = new Readable({
@@ -234,7 +237,7 @@ describe('Answers that wait', () => {
     const slow = [];
     for (const last of [1, 2, 3]) slow.push(await ask(served, '/large', { from: `198.51.100.${last}` }));
     assert.equal(await statusOf(served, '/large'), 503);
-    // At one look, or one after the other where they were asked for at some distance.
+    // Both are cut off at one look, or one after the other if they were asked for at some distance.
     await eventually(() => served.cuts() >= 2);
     assert.equal(slow.filter(({ end }) => end.destroyed).length, 2);
     assert.equal(await statusOf(served, '/large'), 200);

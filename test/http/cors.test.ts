@@ -55,7 +55,7 @@ function corsHeaders(headers: globalThis.Headers): Headers {
   return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')));
 }
 
-/** By what an answer depends on who asks. */
+/** The request headers on which an answer depends. */
 const caller = ['authorization', 'cookie', 'x-api-key'];
 const listOf = (value: string | null) => (value ?? '').split(/, ?/);
 
@@ -342,7 +342,7 @@ describe('A page that is refused', () => {
     ]);
   });
 
-  it('is in it too where no page is let in', async (t) => {
+  it('is in it too if no page is let in', async (t) => {
     const here = await startHere(t, { collections: [posts] });
     assert.equal((await from(here, foreign, 'OPTIONS', asked)).status, 404);
     assert.deepEqual(said(here), [
@@ -350,7 +350,7 @@ describe('A page that is refused', () => {
     ]);
   });
 
-  it('is in it in production without the advice, for a stranger can make up an origin', async (t) => {
+  it('is in it in production without the advice, because a stranger can make up an origin', async (t) => {
     const before = process.env.NODE_ENV;
     process.env.NODE_ENV = 'production';
     t.after(() => {
@@ -365,7 +365,7 @@ describe('A page that is refused', () => {
     ]);
   });
 
-  it('is not where it is no page of others, calls nothing, or wants routes for our own pages', async (t) => {
+  it('is not in it if it is our own, calls nothing, or wants routes for our own pages', async (t) => {
     const here = await startHere(t, { collections: [posts] });
     const { origin } = new URL(here.url);
     await from(here, origin, 'POST');
@@ -381,7 +381,7 @@ describe('A page that is refused', () => {
     assert.deepEqual([said(here), said(any)], [[], []]);
   });
 
-  it('is not by an invalid origin, nor when it is one of very many', async (t) => {
+  it('is not in it by an invalid origin, nor if it is one of very many', async (t) => {
     const here = await startHere(t, { collections: [posts] });
     for (const odd of [
       "https://a',process.exit(),'",

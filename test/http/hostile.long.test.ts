@@ -28,8 +28,8 @@ export default {
 
 const service = useService(config, { ANNALS_THREADS: '2' });
 /**
- * One thread: each has garbage of its own that is not collected yet, and of several, one may take the descriptor that
- * another needs to turn somebody away, and they wait instead. There is no ulimit on Windows.
+ * A service with one thread: each thread has garbage of its own that is not collected yet, and of several threads, one
+ * may take the descriptor that another needs to turn a client away; then clients wait instead. Windows has no ulimit.
  */
 const limited = useStarted((t) => {
   const openFiles = process.platform === 'win32' ? {} : { openFiles: 160 };
@@ -173,7 +173,7 @@ describe('A slow client', () => {
   });
 });
 
-/** Bytes that are not quite HTTP, and the status of the first answer; null where a bare close is right too. */
+/** Bytes that are almost HTTP, and the status of the first answer; null if a bare close is right too. */
 const almostHttp: [string, string, number | null][] = [
   ['a line that ends with LF alone', 'GET /health HTTP/1.1\nhost: x\n\n', 400],
   ['CR in a header', 'GET /health HTTP/1.1\r\nhost: x\r\na: b\rc: d\r\n\r\n', 400],
@@ -241,7 +241,7 @@ const almostHttp: [string, string, number | null][] = [
   ['a smuggled request', `${head('GET /health', 'content-length: 5')}helloGET /nope HTTP/1.1\r\n\r\n`, 200],
 ];
 
-describe('What is not quite HTTP', () => {
+describe('A request that is almost HTTP', () => {
   for (const [name, bytes, expected] of almostHttp) {
     it(`${name} is ${expected ?? 'answered or cut'}`, async () => {
       const closed = { status: 0, body: null };
@@ -484,7 +484,7 @@ describe('Unread answers', () => {
     const leave = (count: number) => {
       for (; count > 0; count -= 1) unread.push(dial(limited.url, head(`GET ${list}`)).pause());
     };
-    // Those that wait for seconds are cut off: all that there is room for has to come at once.
+    // Connections that wait for seconds are cut off: all that fit have to come at once.
     let answer = await limited.call('GET', list);
     for (let tries = 0; answer.status === 200 && tries < 10; tries += 1) {
       leave(8);
@@ -526,7 +526,7 @@ describe('Thousands of connections', () => {
     'garbage\r\n\r\n',
     head('GET /health'),
   ];
-  /** Those that can be answered at once; the others wait for the rest of what they have announced. */
+  /** The number of requests that can be answered at once; the others wait for the announced rest of their body. */
   const whole = 4;
 
   it('that abuse their headers are answered or cut, or wait without harm to anybody', async () => {
@@ -588,7 +588,7 @@ async function sendFirst(bytes: string): Promise<Pick<Answer, 'status' | 'body'>
   }
 }
 
-/** The memory of the service; 0 where the system does not tell. */
+/** The memory of the service; 0 on systems that do not tell. */
 function residentMegabytes({ child }: Service): number {
   try {
     const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');

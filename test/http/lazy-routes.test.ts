@@ -36,7 +36,7 @@ describe('Routes that are added with the first request for their part of the pat
   });
   after(() => new Promise((resolve) => server.listener.close(resolve)));
 
-  it('are there at the start only for all paths, and where they are looked up before hapi has the request', () => {
+  it('exist at the start only for all paths, and if they are looked up before hapi has the request', () => {
     assert.deepEqual(added().sort(), ['/api/drafts/{id}', '/{any*}']);
   });
 

@@ -16,8 +16,8 @@ const folder = useFolder();
 const hold = join(folder, 'hold');
 const held = join(folder, 'held');
 const preload = join(folder, 'hold.mjs');
-// As long as the file `hold` is there the writer stands still, as it does while it clears the data files or waits for a
-// disk; it says so by another file.
+// While the file `hold` exists, the writer stands still, as it does while it clears the data files or waits for a disk;
+// it says so by another file.
 writeFileSync(
   preload,
   `import { existsSync, rmSync, writeFileSync } from 'node:fs';
@@ -86,7 +86,7 @@ describe('Writes when too many wait', () => {
     assert.equal(await Promise.race([...waiting, wait(100, 'no answer yet')]), 'no answer yet');
   });
 
-  it('are refused at once then, with when to come again, before a hook runs or a password is looked at', async () => {
+  it('are refused at once, with a time to come again, before a hook runs or a password is checked', async () => {
     const login = { email: 'a@example.org', password: 'x' };
     const refused = [
       await create('refused'),
@@ -122,11 +122,11 @@ describe('Writes when too many wait', () => {
     for (const path of ['/health', '/ready', `${posts}?limit=1`, '/api/schemas'])
       assert.equal((await service.call('GET', path)).status, 200, path);
     const path = '/api/collections/users/forgot-password';
-    // It says the same whatever there is.
+    // The answer is the same whether or not the user exists.
     assert.equal((await service.call('POST', path, { email: 'a@example.org' }, { key: null })).status, 200);
   });
 
-  it('are all recorded when it goes on that were taken, and nothing else; the client sends again what was refused', async () => {
+  it('are all recorded later if they were accepted, and nothing else; the client repeats the refused ones', async () => {
     const options = ['--config', writeConfig(folder, config), '--data', service.data];
     operator = runHere(['create-user', 'users', '--email', 'ada@example.org', ...options], {
       input: 'correct horse battery\n',
@@ -140,7 +140,7 @@ describe('Writes when too many wait', () => {
     await wait(300);
     rmSync(hold);
     assert.deepEqual(statuses(await Promise.all(waiting)), [201]);
-    // Of one connection the second begins when the first was answered.
+    // On one connection the second request begins when the first was answered.
     assert.deepEqual((await sentAhead).match(/HTTP\/1.1 \d+/g), ['HTTP/1.1 201', 'HTTP/1.1 201']);
     const ids = [...(await sentAhead).matchAll(/^x-request-id: (.*)/gm)].map(([, id = '']) => id.trim());
     assert.equal(ids.length, 2);
@@ -171,7 +171,7 @@ describe('Writes when too many wait', () => {
       return answer;
     };
     const patches: Promise<Answer>[] = [];
-    // Not so many at once that they come late.
+    // Few enough at once that none comes late.
     for (let left = ofOneStream + 10; left > 0; left -= 46) {
       patches.push(...Array.from({ length: Math.min(left, 46) }, (_, index) => patch(`hot ${left - index}`)));
       await wait(100);

@@ -34,7 +34,7 @@ async function fate(onRequest: (request: IncomingMessage) => Promise<string>): P
 }
 
 describe('boundBody', () => {
-  it('cuts off who does not send a whole body in time, read or not, unless it is read at a pace', async () => {
+  it('cuts off a client that does not send its body in time, unless it keeps to the pace', async () => {
     const never = () => new Promise<string>(() => {});
     assert.equal(await fate(never), 'ERR_HTTP_REQUEST_TIMEOUT');
     const read = (request: IncomingMessage) => {

@@ -25,7 +25,7 @@ function residentMegabytes(of: Service): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(statusOf(of))?.[1]) / 1024;
 }
 
-/** All that the process has taken, in seconds; the system counts hundredths. */
+/** The CPU time of the process in seconds; the system counts hundredths. */
 function cpuSeconds({ child }: Service): number {
   const [, , , , , , , , , , , user = 0, system = 0] = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')

@@ -49,12 +49,12 @@ describe('Requests that one connection sends without waiting for answers', () =>
     assert.deepEqual([totals.length, totals.at(-1), most], [10 * 3 + 100, 20, 1]);
   });
 
-  it('are dropped where the client has gone', async () => {
+  it('are dropped if the client has gone', async () => {
     const before = asked;
     const socket = dial(service.url, get.repeat(60));
     await eventually(() => asked > before + 2);
     socket.destroy();
-    // Those that the client does not wait for would be asked about meanwhile, over a connection that came later.
+    // If the requests of the closed connection were not dropped, they would be answered beside these of a later one.
     for (let count = 0; count < 60; count += 1) await service.call('GET', posts);
     assert.ok(asked - before - 60 < 50, `${asked - before - 60} were answered`);
   });

@@ -43,7 +43,7 @@ describe('X-Change-Reason', () => {
     assert.deepEqual(reasonsOf('globals/site'), ['why not']);
   });
 
-  it('is 400 where it is no text of 1 to 500 characters in one line', async () => {
+  it('is 400 unless it is a text of 1 to 500 characters in one line', async () => {
     const wrong: Record<string, string> = {
       '   ': 'x-change-reason must not be empty',
       "UTF-8''": 'x-change-reason must not be empty',
@@ -60,7 +60,7 @@ describe('X-Change-Reason', () => {
     assert.equal((await service.call('POST', '/api/collections/posts', {}, because(long))).status, 201);
   });
 
-  it('is needed where requireReason says so, by API keys too, once the caller may write at all', async () => {
+  it('is needed if requireReason says so, by API keys too, once the caller may write at all', async () => {
     const refused = await service.call('POST', '/api/collections/laws', { text: 'a' });
     assert.equal(refused.status, 400);
     assert.deepEqual(errorsOf(refused), {
@@ -75,7 +75,7 @@ describe('X-Change-Reason', () => {
     assert.deepEqual(reasonsOf(`laws/${body.id}`), ['asked for', 'repealed']);
   });
 
-  it('is said by the service where an account is set up', async () => {
+  it('is said by the service if an account is set up', async () => {
     const setupToken = new URL(service.setupUrl ?? '').searchParams.get('token');
     const first = { setupToken, email: 'ada@example.com', password: 'correct horse' };
     const { status, body } = await assertRecorded(

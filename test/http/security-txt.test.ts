@@ -42,7 +42,7 @@ describe('/.well-known/security.txt', () => {
     assert.equal((await fetch(service.url + path)).status, 404);
   });
 
-  it('is that of the server around the service where that is at its root, and the log says so', async (t) => {
+  it('is that of the server around the service if that is at its root, and the log says so', async (t) => {
     const config = { collections: [posts], securityContact: 'mailto:security@example.org' };
     const service = await startHere(t, config);
     assert.equal((await fetch(service.url + path)).status, 404);

@@ -57,7 +57,7 @@ describe('Writes that come together', () => {
     await turn();
     const second = begun.length - 3 - first;
     assert.ok(second >= 1 && second <= 8, `${second} writes in a turn`);
-    // One that comes later does not go before those in line.
+    // A write that comes later does not go before those in the queue.
     come('POST', '50');
     for (let turns = 0; turns < 60; turns += 1) await turn();
     assert.deepEqual(
@@ -81,7 +81,7 @@ describe('Writes that come together', () => {
     );
   });
 
-  it('are refused where too many wait, not all at once, and no one behind them waits for that', async () => {
+  it('are refused if too many wait, not all at once, and no one behind them waits for that', async () => {
     let isCrowded = true;
     const { come, begun, shed } = opened(() => isCrowded);
     for (const name of named(200)) come('POST', name);
@@ -97,7 +97,7 @@ describe('Writes that come together', () => {
     assert.deepEqual(shed, named(200));
   });
 
-  it('are refused when they come behind so many that they could not be answered in time, and those before them are taken', async () => {
+  it('are refused behind more than can be answered in time, and those before them are accepted', async () => {
     const { come, begun, shed } = opened((ahead) => ahead > 50);
     for (const name of named(100)) come('POST', name);
     const late = [...shed];
@@ -128,7 +128,7 @@ describe('Writes that come together', () => {
     assert.equal(begun.length, 3);
   });
 
-  it('are refused at once where too many wait for that, and lose their connection then', async () => {
+  it('are refused at once if too many wait for that, and lose their connection then', async () => {
     const { sendOver, begun, shed } = opened(() => true);
     const answers = named(mostWaiting.commands + 100).map((name) => sendOver(new Socket(), 'POST', name));
     await turn();
@@ -139,7 +139,7 @@ describe('Writes that come together', () => {
     assert.ok(ended.length >= 80, `${ended.length} connections are to end`);
   });
 
-  it('are not refused where they pass whatever waits, nor wait for those that are', async () => {
+  it('are not refused if they pass whatever waits, nor wait for those that are', async () => {
     const { come, begun, shed } = opened(
       () => true,
       ({ method }) => method === 'PATCH',
@@ -152,7 +152,7 @@ describe('Writes that come together', () => {
     assert.ok(!shed.includes('needed'));
   });
 
-  it('are refused where they have stood for long in a long line, and taken in a short one', async (t) => {
+  it('are refused if they have stood for long in a long line, and taken in a short one', async (t) => {
     const now = t.mock.method(performance, 'now');
     let at = 0;
     now.mock.mockImplementation(() => at);
@@ -200,7 +200,7 @@ describe('Requests that are sent ahead over a connection', () => {
     assert.equal(begun.at(-1), 'later');
   });
 
-  it('do not begin where the connection has ended, and leave room for others', async () => {
+  it('do not begin if the connection has ended, and leave room for others', async () => {
     const { sendOver, begun } = opened();
     for (let round = 0; round < 3; round += 1) {
       const socket = new Socket();
@@ -214,7 +214,7 @@ describe('Requests that are sent ahead over a connection', () => {
     assert.deepEqual(begun, ['0', '0', '0']);
   });
 
-  it('end their connection where all that are ahead are too many', async () => {
+  it('end their connection if all that are ahead are too many', async () => {
     const { sendOver, begun } = opened();
     const sockets = [new Socket(), new Socket(), new Socket()];
     const firsts = sockets.map((socket) => named(7_000).map((name) => sendOver(socket, 'GET', name))[0]);
@@ -237,7 +237,7 @@ describe('Reads that come together', () => {
     t.mock.method(performance, 'now', () => at);
     await looked(come);
     begun.length = 0;
-    // Each is 20 ms of work.
+    // Each write is 20 ms of work.
     const work = (name: string) => {
       come('GET', name);
       at += 20;

@@ -1,7 +1,8 @@
 import type { Mutation } from './mutation.ts';
 
-const where = 'test/queries/where.test.ts';
+const where = 'test/queries/where-rights.test.ts';
 const keys = 'test/accounts/keys.test.ts';
+const makers = 'test/accounts/key-makers.test.ts';
 
 /** Faults of rights: what rules, scopes and audit rights keep from callers. */
 export const accessMutations: readonly Mutation[] = [
@@ -33,7 +34,7 @@ export const accessMutations: readonly Mutation[] = [
     replacement: '(await someOf(call, { ids, where: null, only }))',
     test: {
       file: 'test/documents/depth.test.ts',
-      name: 'is a document that the caller may not read: no rule, a no, one that throws, a where, one that looks',
+      name: 'are those that the caller may not read: no rule, a no, one that throws, a where, one that looks',
     },
   },
   {
@@ -201,7 +202,7 @@ export const accessMutations: readonly Mutation[] = [
     file: 'server/access/key-grants.ts',
     text: 'if (answer === true && !hasLooked) return null;',
     replacement: 'if (answer === true) return null;',
-    test: { file: keys, name: 'gives it no right that they do not have, or that no rule can tell in advance' },
+    test: { file: makers, name: 'gives it no right that they do not have, or that no rule can tell in advance' },
   },
   {
     what: 'A key that was made at run time makes others.',

@@ -22,9 +22,9 @@ import type { Result } from './reporter.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A faulty loop may have no end. */
+/** The limit of a run: a faulty loop may have no end. */
 const mostMilliseconds = 120_000;
-/** How long a test waits for what a fault keeps from coming. */
+/** How long a test waits for a result that a fault keeps from coming. */
 const patienceSeconds = '15';
 
 /** Folders that are linked and not copied, since they are only read. */
@@ -34,7 +34,7 @@ const leftOut = new Set(['.git', 'data', 'dist', 'build', ...linked]);
 /** The end of a try: whether the test has found the fault. */
 export type Outcome = 'caught' | 'NOT CAUGHT' | 'NO RESULT' | 'DOES NOT LOAD' | 'RAN TOO LONG';
 
-/** A copy of the sources, and what runs in it. */
+/** A copy of the sources, and the processes that run in it. */
 type Bench = { copy: string; temporary: string; running: Set<ChildProcess> };
 
 /** Makes a copy of the sources in which faults are tried, one at a time: the checkout stays as it is. */
@@ -56,7 +56,10 @@ export function openBench() {
     return { failed, seconds };
   }
 
-  /** Runs the test of a fault with that fault. `error`: what the test has found, or what is wrong. */
+  /**
+   * Runs the test of a fault with that fault. `error`: the failure that the test found, or the reason why it did not
+   * run.
+   */
   async function runMutated(fault: Mutation): Promise<{ outcome: Outcome; seconds: number; error: string | null }> {
     const path = join(copy, fault.file);
     const source = readFileSync(path, 'utf8');
@@ -76,7 +79,7 @@ export function openBench() {
     }
   }
 
-  /** Ends what runs, and removes the copy. */
+  /** Ends the running processes, and removes the copy. */
   function close(): void {
     for (const child of bench.running) kill(child);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -86,7 +89,8 @@ export function openBench() {
 }
 
 /**
- * Whether a test has found something: not where a hook has failed, or the faulty source uses a name that is not there.
+ * Whether a failed test has found the fault. A failed hook has not, and neither has a faulty source that uses an
+ * undefined name.
  */
 function isFinding({ why, error }: Result): boolean {
   return why === 'testCodeFailure' && !/^(?:SyntaxError|ReferenceError)\b/.test(error ?? '');
@@ -102,7 +106,7 @@ function problemOf(text: string): string | null {
   }
 }
 
-/** Links what is in a folder, but for what Node has compiled: the copy has its own. */
+/** Links the entries of a folder, except the compiled code of Node, of which the copy has its own. */
 function linkEntries(from: string, to: string): void {
   if (!existsSync(from)) return;
   mkdirSync(to, { recursive: true });
@@ -110,8 +114,8 @@ function linkEntries(from: string, to: string): void {
 }
 
 /**
- * Runs tests of a file, by their names; `results` are those until it was killed, if it was; `seconds` are those of the
- * CPU.
+ * Runs tests of a file, by their names. `results` are those until the process was killed, if it was; `seconds` are CPU
+ * seconds.
  */
 async function runTests({ copy, temporary, running }: Bench, file: string, names: readonly string[]) {
   const { NODE_TEST_CONTEXT: _context, TEST_TIMES: _times, ...env } = process.env;
@@ -128,7 +132,7 @@ async function runTests({ copy, temporary, running }: Bench, file: string, names
     cwd: copy,
     env: { ...env, TMPDIR: temporary, TEST_DISK: env.TMPDIR ?? tmpdir(), TEST_PATIENCE: patienceSeconds },
     stdio: ['ignore', 'pipe', 'ignore'],
-    // A group of its own, so that what it has started ends with it.
+    // A process group of its own, so that the processes it has started end with it.
     detached: true,
   });
   running.add(child);
@@ -153,6 +157,6 @@ function kill({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended just now.
+    // The process has ended just now.
   }
 }

@@ -41,7 +41,7 @@ export const callerMutations: readonly Mutation[] = [
     file: 'server/callers/tokens.ts',
     text: ' && (claims.site ?? null) === site;',
     replacement: ';',
-    test: { file: tokens, name: 'holds at its own site only, also where another has the same secret' },
+    test: { file: tokens, name: 'holds at its own site only, also if another has the same secret' },
   },
   {
     what: 'A token is taken that no secret of the service has signed.',
@@ -143,21 +143,21 @@ export const callerMutations: readonly Mutation[] = [
     file: 'server/callers/cookies.ts',
     text: '!safeMethods.includes(request.method) && !isFromOwnPage(request, baseUrl);',
     replacement: 'false && !isFromOwnPage(request, baseUrl);',
-    test: { file: cookies, name: 'gives no right to write where it comes from another site' },
+    test: { file: cookies, name: 'gives no right to write if it comes from another site' },
   },
   {
     what: 'A page of another host of the same site writes with the cookie of a user.',
     file: 'server/callers/cookies.ts',
     text: "if (site !== undefined) return site === 'same-origin';",
     replacement: "if (site !== undefined) return site !== 'cross-site';",
-    test: { file: cookies, name: 'gives no right to write where it comes from another host of the same site' },
+    test: { file: cookies, name: 'gives no right to write if it comes from another host of the same site' },
   },
   {
     what: 'A page of the same host in the open writes with the cookie of a user.',
     file: 'server/http/cors.ts',
     text: '(host === ownHost && protocol === own.protocol)',
     replacement: 'host === ownHost',
-    test: { file: cookies, name: 'gives no right to write where it comes from our address, in the open' },
+    test: { file: cookies, name: 'gives no right to write if it comes from our address, in the open' },
   },
   {
     what: 'Another site sets the cookie of a session.',

@@ -69,7 +69,7 @@ export const diskMutations: readonly Mutation[] = [
     replacement: 'if (options.shrinks && !path)',
     test: {
       file: 'test/events/segments.test.ts',
-      name: 'gives the pages back that payloads have left, but for so many as the next ones take',
+      name: 'returns the pages that payloads have left, except for those that the next payloads need',
     },
   },
   {

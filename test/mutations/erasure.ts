@@ -79,7 +79,7 @@ export const erasureMutations: readonly Mutation[] = [
     replacement: '',
     test: {
       file: 'test/projections/search.test.ts',
-      name: 'keeps no word of an erased document, and is made anew where it is damaged, unfinished, or of another log',
+      name: 'keeps no word of an erased document, and is rebuilt if it is damaged, unfinished, or of another log',
     },
   },
   {

@@ -108,7 +108,7 @@ export const logMutations: readonly Mutation[] = [
     text: 'upcaster.upcast(key, header, data)',
     replacement: 'data',
     test: {
-      file: 'test/projections/boot.test.ts',
+      file: 'test/projections/boot-schema.test.ts',
       name: 'carries the values and the claims of a renamed field over, and forgets renamedFrom without a rebuild',
     },
   },
@@ -119,7 +119,7 @@ export const logMutations: readonly Mutation[] = [
     replacement: 'const stored = null;',
     test: {
       file: 'test/projections/projector.test.ts',
-      name: 'is the same, byte for byte, whether events came one by one, in batches of any sizes, or all at once',
+      name: 'is the same, byte for byte, for events one by one, in any batches, or all at once',
     },
   },
   {
@@ -159,7 +159,7 @@ export const logMutations: readonly Mutation[] = [
     replacement: 'agreesWith(header, row)',
     test: {
       file: 'test/events/header-rows.test.ts',
-      name: 'a header that is another text than its members give is kept as it is, and so is one beside other columns',
+      name: 'a header whose text differs from its members or its columns is kept as it is',
     },
   },
   {

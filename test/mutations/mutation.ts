@@ -24,7 +24,7 @@ export function mutated(source: string, { file, text, replacement }: Mutation): 
   return before + replacement + after;
 }
 
-/** A text as a pattern that it alone matches. (RegExp.escape is not in Node 22.) */
+/** A pattern that matches only this text. (RegExp.escape is not in Node 22.) */
 export function patternOf(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }

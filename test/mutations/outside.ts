@@ -5,7 +5,7 @@ const webhooks = 'test/webhooks/webhooks.test.ts';
 const deliveries = 'test/webhooks/deliveries.test.ts';
 const inspecting = 'test/files/inspection/inspect.test.ts';
 
-/** Faults of what comes in and goes out: files, webhooks, backups; and of the start. */
+/** Faults at the borders: files, webhooks, backups; and of the start. */
 export const outsideMutations: readonly Mutation[] = [
   {
     what: 'The signature of a webhook does not cover the id, so that a message is taken twice.',
@@ -28,7 +28,7 @@ export const outsideMutations: readonly Mutation[] = [
     replacement: '',
     test: {
       file: deliveries,
-      name: 'are due from the earliest on again when a parked one is made again, also where a later one is under way',
+      name: 'are due again from the earliest on once a parked one is retried, despite a later one under way',
     },
   },
   {
@@ -79,7 +79,7 @@ export const outsideMutations: readonly Mutation[] = [
     replacement: 'const start =',
     test: {
       file: 'test/audit/exports/csv.test.ts',
-      name: 'puts an apostrophe before the others, also where white space, quotes or look-alikes hide them',
+      name: 'puts an apostrophe before the others, also if white space, quotes or look-alikes hide them',
     },
   },
   {
@@ -161,7 +161,7 @@ export const outsideMutations: readonly Mutation[] = [
     replacement: 'if (stored || (await mayBeGone?.())) return;',
     test: {
       file: 'test/cli/backup-sending.test.ts',
-      name: 'is read back, and is not left there where it is not what was sent',
+      name: 'is read back, and is not left there if it is not what was sent',
     },
   },
   {

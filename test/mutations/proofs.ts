@@ -112,7 +112,7 @@ export const proofMutations: readonly Mutation[] = [
     replacement: "if (header.recordedAt === '')",
     test: {
       file: tampering,
-      name: 'is found when a time goes back, or versions of a stream have a gap, though the head was put right',
+      name: 'is found if a time goes back or a version is missing, though the head was put right',
     },
   },
   {

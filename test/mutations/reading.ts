@@ -10,7 +10,7 @@ export const readingMutations: readonly Mutation[] = [
     replacement: 'isBehind(first, value)',
     test: {
       file: 'test/documents/cursors.test.ts',
-      name: 'gives what pages give, in their order, each document once: sorts of every kind, mixed directions, nulls, ties, filters, rules',
+      name: 'gives each document of the pages once, in order: any sort, direction, nulls, ties, filters, rules',
     },
   },
   {
@@ -178,7 +178,7 @@ export const readingMutations: readonly Mutation[] = [
     replacement: 'if (worked < 0) tellMissing(',
     test: {
       file: 'test/reads/reads.test.ts',
-      name: 'names the index that it was without: in its line of the log, and to those who run the service',
+      name: 'names the index that it lacked, in its line of the log and to operators',
     },
   },
   {

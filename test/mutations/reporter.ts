@@ -2,8 +2,7 @@ import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
 /**
- * The result of a test. `why`: `testCodeFailure` if the test itself has failed, and not a hook or all that is around
- * it.
+ * The result of a test. `why`: `testCodeFailure` if the test itself has failed, and not a hook or a suite around it.
  */
 export type Result = { name: string; isPassed: boolean; why: string | null; error: string | null };
 
@@ -26,8 +25,8 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
 const none = { why: null, error: null };
 
 /**
- * The runner gives an error of its own, whose cause is what was thrown; of another process that may be an error no
- * more.
+ * The runner gives an error of its own, whose cause is the thrown error; from another process the cause may be no
+ * `Error`.
  */
 function failureOf(error: Error & { failureType?: string }): Pick<Result, 'why' | 'error'> {
   const cause = error.cause ?? error;

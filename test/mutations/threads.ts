@@ -26,7 +26,7 @@ export const threadMutations: readonly Mutation[] = [
     replacement: 'if (isRefused(waiting, 0)) {',
     test: {
       file: 'test/http/write-admission.test.ts',
-      name: 'are refused when they come behind so many that they could not be answered in time, and those before them are taken',
+      name: 'are refused behind more than can be answered in time, and those before them are accepted',
     },
   },
   {

@@ -124,7 +124,7 @@ export const writeMutations: readonly Mutation[] = [
     replacement: 'const first = null;',
     test: {
       file: 'test/events/idempotency.test.ts',
-      name: 'are recorded with their command, and found by the next one: before a stale version, and in the same batch',
+      name: 'are recorded with their command, and found before a stale version and within the same batch',
     },
   },
   {

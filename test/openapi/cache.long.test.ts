@@ -56,7 +56,7 @@ describe('The cached OpenAPI documents', () => {
     assert.doesNotMatch(second.output().stderr, /OpenAPI/);
   });
 
-  it('are made again for another configuration, another address, and where a file is damaged', async (t) => {
+  it('are made again for another configuration, another address, and if a file is damaged', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const again = (config: object, more: object = {}) =>
       startedOnce(t, config, { data, baseUrl: 'http://cms.test', ...more });
@@ -75,7 +75,7 @@ describe('The cached OpenAPI documents', () => {
     assert.deepEqual(JSON.parse(below as string).servers, [{ url: '/cms' }]);
   });
 
-  it('are answered where they cannot be kept, and the log says so', async (t) => {
+  it('are answered if they cannot be kept, and the log says so', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     for (const name of files) mkdirSync(join(data, name), { recursive: true });
     const service = await startHere(t, notes, { data });
@@ -88,7 +88,7 @@ describe('The cached OpenAPI documents', () => {
     );
   });
 
-  it('are made once for all who ask, and only where the file is not whole, or of another configuration or site', async (t) => {
+  it('are made once for all callers, and only if the file is incomplete, or of another configuration or site', async (t) => {
     const directory = temporaryFolder(t);
     const file = join(directory, 'openapi.cache');
     const log = createLog('silent', { write: () => {} });
@@ -134,7 +134,7 @@ describe('The cached OpenAPI documents', () => {
     }
   });
 
-  it('are of one configuration only when the thread that made them says so: the file may have been changed since the start', async (t) => {
+  it('count for a configuration only if the thread that made them says so, since the file may change', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const path = writeConfig(temporaryFolder(t), notes);
     const running = await startHere(t, notes, { config: path, data, baseUrl: 'http://cms.test' });

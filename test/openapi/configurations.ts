@@ -133,7 +133,7 @@ export const keysOnly = {
   ],
 };
 
-/** The same with accounts: one collection open to keys, one without a rule and a cookie. */
+/** `keysOnly` with accounts: one collection open to keys, one without a rule and a cookie. */
 export const rich = {
   ...keysOnly,
   bcryptCost: 4,

@@ -79,7 +79,7 @@ describe('The examples of the OpenAPI document', () => {
     });
   });
 
-  it('are none where a field has to have a value and none comes to mind', () => {
+  it('are none if a field has to have a value and no example fits', () => {
     const odd = collectionOf({ name: 'odd', type: 'text', pattern: 'never [0-9] so', required: true });
     assert.deepEqual([documentExample(odd), listExample(odd)], [undefined, undefined]);
   });

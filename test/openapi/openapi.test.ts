@@ -42,7 +42,7 @@ const admins: Record<string, string> = { rich: 'users', atlas: 'editors' };
 type Made = { document: OpenApi; routes: string[] };
 const known = new Map<object, Promise<Made>>();
 
-/** The document of a configuration: made once, for it takes its time. */
+/** The document of a configuration; made once, because it takes its time. */
 function made(config: object): Promise<Made> {
   const found =
     known.get(config) ??
@@ -63,7 +63,7 @@ async function documentOf(config: object): Promise<OpenApi> {
 const refusalsOfUsers = ['400', '401', '500'];
 /** An API key may have been made without the scope. */
 const refusalsOfReads = ['403', ...refusalsOfUsers];
-/** Where `asOf` may be asked for. */
+/** The answers of operations that take `asOf`. */
 const refusalsOfPast = ['503'];
 const refusalsOfBodies = ['400', '408', '413', '415', '500'];
 const refusalsOfWrites = ['401', '403', '503', ...refusalsOfBodies];
@@ -190,7 +190,7 @@ describe('The OpenAPI document (4.7, 9)', () => {
     assert.deepEqual(opened.paths['/api/openapi.json'].get.security, [{ apiKey: [] }, {}]);
   });
 
-  it('names the statuses of every operation where users can be refused too', async () => {
+  it('names the statuses of every operation if users can be refused too', async () => {
     const document = await documentOf(rich);
     const counted = [...refusalsOfBodies, '429'];
     assertStatuses(document, {
@@ -412,7 +412,7 @@ function assertStatuses(document: OpenApi, expected: Record<string, string[]>): 
   }
 }
 
-/** Routes that take no body where others do, or do without, and one whose answer has none. */
+/** Writes that take no body, writes that may have one, and answers without one. */
 const withoutBody = /\/(logout|refresh-token|retry|unlock)$/;
 const withBodyOrNot = /\/rotate$/;
 const withoutAnswer = /\/logout 200$|^get .* 304$/;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createFairQueue } from '../../server/platform/fair-queue.ts';
 
-/** A queue whose tasks end when they are told to, and what has begun and was refused. */
+/** A queue whose tasks end on demand, and the tasks that have begun or were refused. */
 function start(width: number, maxWaiting = { key: 100, all: 100 }) {
   const queue = createFairQueue({ width, maxWaiting });
   const begun: string[] = [];

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { judgeRest, loaded } from '../../server/platform/rest.ts';
 
 /**
- * Looks each ten seconds, in which the thread was busy for so many milliseconds: in which of them it is to give memory
+ * Judges a thread each ten seconds, given the milliseconds for which it was busy in each: whether it is to give memory
  * back.
  */
 function timesOf(...busy: number[]): boolean[] {
@@ -16,7 +16,7 @@ function timesOf(...busy: number[]): boolean[] {
 }
 
 describe('A thread at rest', () => {
-  it('gives back what its start has taken as soon as it is quiet, for its code is cold', () => {
+  it('gives the memory of its start back as soon as it is quiet, because its code is cold', () => {
     assert.deepEqual(timesOf(300, 5, 5, 5, 5, 5, 5), [false, true, false, false, false, false, false]);
   });
 
@@ -28,7 +28,7 @@ describe('A thread at rest', () => {
     );
   });
 
-  it('gives memory back once when it was quiet for longer after work, and not for the little that it does then', () => {
+  it('gives memory back once after work and a longer quiet time, and not again for little work', () => {
     assert.deepEqual(timesOf(9000, 5, 5, 5, 5, 5, 5, 5), [false, false, false, false, true, false, false, false]);
     const quiet = Array.from({ length: 80 }, () => 5);
     assert.equal(timesOf(9000, ...quiet).filter((isTime) => isTime).length, 1);

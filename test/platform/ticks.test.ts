@@ -23,7 +23,7 @@ function stopped(t: TestContext) {
         t.mock.timers.tick(1);
       }
     },
-    /** All at once, as while a process is stopped. */
+    /** Lets time pass at once, as while a process is stopped. */
     jump(milliseconds: number): void {
       at += milliseconds;
       t.mock.timers.tick(milliseconds);

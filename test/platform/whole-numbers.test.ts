@@ -6,7 +6,9 @@ import { lostNumberProblem, lostNumbers } from '../../server/platform/whole-numb
 /** The context of a value for a reviver: its text, which the types of the compiler do not know yet. */
 type Revive = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
 
-/** The same by a reviver, which sees the text of each number and wraps it, so that its path is found afterwards. */
+/**
+ * The same result by a reviver, which sees the text of each number and wraps it, so that its path is found afterwards.
+ */
 function byReviver(text: string): string[] {
   class Lost {}
   const revive: Revive = (_key, value, { source }) => {
@@ -24,7 +26,7 @@ function byReviver(text: string): string[] {
   return paths.sort();
 }
 
-/** The whole number that a client reads in an answer; null where the answer has none. */
+/** The whole number that a client reads in an answer; null if the answer has none. */
 function answered(value: number): bigint | null {
   const [mantissa = '', power = '0'] = JSON.stringify(value).split('e+');
   const [whole = '', fraction = ''] = mantissa.split('.');
@@ -58,7 +60,7 @@ describe('whole numbers in JSON', () => {
     const number = fc.oneof(digits, rounded, fc.double({ noNaN: true, noDefaultInfinity: true }).map(String));
     const some = fc.oneof(fc.constantFrom('a', '', '"', '\\', '\\"', '7'.repeat(20), '{', '[1', ':,'), fc.string());
     const text = some.map((value) => JSON.stringify(value));
-    // V8 14 takes `"` for `\` where an object of these names had that: JSON.parse('{"a":1,"\\\\":2}') before
+    // V8 14 takes `"` for `\` if an object of these names had that: JSON.parse('{"a":1,"\\\\":2}') before
     // '{"a":1,"\\"":2}'.
     const name = text.filter((value) => !value.includes('\\\\'));
     const blank = fc.constantFrom('', ' ', '\n\t');

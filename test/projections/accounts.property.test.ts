@@ -316,7 +316,7 @@ function applied(events: readonly RecordedEvent[], sizes: readonly number[]): Sq
   let projector = openProjector(db, { tables, upcaster });
   for (let turn = 0; from < events.length; turn += 1) {
     const to = Math.min(events.length, from + (sizes[turn % sizes.length] as number));
-    // Another one every third time, as after a restart: what it knows is in the tables.
+    // Every third batch opens another projector, as after a restart: its state is in the tables.
     if (turn % 3 === 2) projector = openProjector(db, { tables, upcaster });
     projector.apply(events.slice(from, to), Buffer.alloc(32, to));
     from = to;
@@ -325,7 +325,7 @@ function applied(events: readonly RecordedEvent[], sizes: readonly number[]): Sq
   return db;
 }
 
-/** All that can be asked about accounts, as {@link expectedOf} gives it. */
+/** All answers about accounts, in the form of {@link expectedOf}. */
 function foundIn(db: Sqlite, events: readonly RecordedEvent[]) {
   const { account, credentials, invite, invites, holder, sessions, setupVersion, waitingMails } = openAccounts(db);
   const accounts = users.map(([slug, id]) => account(category(slug), id));
@@ -358,7 +358,7 @@ function foundIn(db: Sqlite, events: readonly RecordedEvent[]) {
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 });
 
 describe('what is folded about accounts', () => {
-  it('is what each event makes of it, however the events are split into batches, and with any of them erased', () => {
+  it('is the sum of the events, however they are batched, and with any of them erased', () => {
     const all = 400;
     let alive = 0;
     fc.assert(

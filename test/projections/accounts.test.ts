@@ -511,7 +511,7 @@ describe('the tables about accounts', () => {
       )[0] as RecordedEvent,
       directory.record(user.change('email.sent', { mail: 'welcome', event: 'none' }))[0] as RecordedEvent,
     ];
-    // As a reader of the log has them when they were erased, each for itself.
+    // Each event as a reader of the log has it after its erasure.
     const gone = new Set(erased.map(({ header }) => header.position));
     const { size, root } = directory.log.head();
     const events = directory.log

@@ -20,7 +20,7 @@ const config = {
 const folder = quickFolder();
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Finds all by going on from what was reached, as a client does page by page. */
+/** Finds all events page by page, as a client does. */
 function findAll(index: ReturnType<typeof openAuditIndex>, filter: EventFilter, upTo: number, limit: number): number[] {
   const all: number[] = [];
   for (let at = 0; at < upTo; ) {

@@ -35,7 +35,7 @@ export type Directory = BootResult & {
   asOf: (key: string, id: string, position: number) => string | null;
   /** The accounts of the log, as a thread that answers requests reads it. */
   accounts: Accounts;
-  /** Records what is decided elsewhere, and brings the read file up to date. Gives the events. */
+  /** Records commands, and brings the read file up to date. Returns the events. */
   record: (decision: Change, rest?: Partial<Command>) => RecordedEvent[];
   /** Records without bringing the read file up to date, as a process does that is killed in between. */
   append: (decision: Change, rest?: Partial<Command>) => Outcome;
@@ -90,7 +90,7 @@ export function openDirectory(directory: string, config: Config, how: How = {}):
 
   function append(decision: Change, rest: Partial<Command> = {}): Outcome {
     const command: Command = { ...decision, actor: { type: 'system' }, correlationId: 'test', context: {}, ...rest };
-    // As the writer thread gets it: as JSON text.
+    // As the writer thread gets events: as JSON text.
     const { outcomes } = booted.log.append([JSON.parse(JSON.stringify(command)) as Command]);
     const outcome = outcomes[0] as Outcome | Error;
     if (outcome instanceof Error) throw outcome;
@@ -143,7 +143,7 @@ export function openDirectory(directory: string, config: Config, how: How = {}):
   };
 }
 
-/** A folder in memory where the system has such a place: these tests commit thousands of times, and no power is cut. */
+/** A folder in memory if the system has one: these tests commit thousands of times, and no power is cut. */
 export function quickFolder(): string {
   return mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'annals-test-'));
 }

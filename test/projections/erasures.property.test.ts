@@ -71,7 +71,7 @@ function play(directory: Directory, steps: readonly Step[], salt: string): Perso
     else if (what === 'account') directory.record(accountChange(person, kind, index), contextOf(person));
     else if (what === 'invite') {
       const invite = `${salt}-invite-${index}`;
-      // Soon over, so that what comes later purges it.
+      // Ends soon, so that a later event purges it.
       const decision = decideInvite(
         { category: category('users'), id: invite },
         { email: `${person.mark}@x.org`, expiresAt: soon(directory, size) },
@@ -90,7 +90,7 @@ function play(directory: Directory, steps: readonly Step[], salt: string): Perso
   return people;
 }
 
-/** Moves what is not of the newest events into segments. */
+/** Moves all but the newest payloads into segments. */
 function archive({ log, readFile }: Directory): void {
   withDatabase(join(dirname(readFile), 'log.db'), { readonly: true }, (db) => {
     const pending = writeSegment(db, { events: 12, hot: 4 });

@@ -260,7 +260,7 @@ function endsOf(fields: readonly Field[], prefix = '', hops = 0, isMany = false)
     if (field.relationTo) return [end, ...inside([...own, ...fieldsOf(field.relationTo)], field.hasMany === true, 1)];
     if (field.fields) return [end, ...inside(field.fields, field.type === 'array')];
     if (field.blocks) {
-      // Where blocks disagree about a type, the first one decides.
+      // If blocks disagree about a type, the first one decides.
       const first = new Map(
         field.blocks
           .flatMap((block) => block.fields)

@@ -11,7 +11,7 @@ const keyOf = (name: string): GroupKey => {
   return { steps: [{ kind: 'items', name, blockTypes: null }], leaf: { name: 'tag', kind: 'text' }, part: null };
 };
 
-it('groups by several lists of a document end where they have too many combinations, and others do not', (t) => {
+it('groups by several lists of a document end if they have too many combinations, and others do not', (t) => {
   const directory = openDirectory(temporaryFolder(t), {
     collections: [
       {

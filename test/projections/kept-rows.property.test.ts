@@ -136,7 +136,7 @@ describe('Rows that are kept', () => {
     assert.equal(file.reads(), 2 * ids.length);
   });
 
-  it('are none where no memory is given to them', () => {
+  it('are none if no memory is given to them', () => {
     const file = openFile();
     const store = keepRows(createRowMarks(), { most: 0, isApart: () => false }).of('posts').rows;
     file.set(ids);
@@ -160,7 +160,7 @@ describe('Rows that are kept', () => {
     assert.equal(store.get('huge'), undefined);
   });
 
-  it('of a writer that was killed in the middle of a commit are read from the file until another one writes', () => {
+  it('of a writer killed in the middle of a commit are read from the file until another writes', () => {
     const marks = createRowMarks();
     const file = openFile();
     const { read } = openReader(marks, file);

@@ -101,7 +101,7 @@ function shownAs(fields: readonly ModelField[], id: string, doc: Doc): JsonObjec
   return shown;
 }
 
-/** Whatever form a time was recorded in, it is shown without seconds where they are 0. */
+/** A time is shown without seconds if they are 0, whatever form it was recorded in. */
 function inOneForm(value: Json, kind: Kind): Json {
   if (kind === 'object' && value !== null) {
     const { at = null } = value as JsonObject;

@@ -32,7 +32,7 @@ const config: Config = {
   globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text' }] }],
 };
 
-/** Three threads for however few events, and what the others gave; null where anything failed. */
+/** Three helper threads for any number of events, and the results that they gave; null if a piece failed. */
 function watched(): { helpers: Helpers; given: (PieceResult[][] | null)[] } {
   const opened = openHelpers(3, 1);
   assert.ok(opened);
@@ -156,7 +156,7 @@ describe('several threads', () => {
     );
   });
 
-  /** Each is another part of a log or its read tables. */
+  /** Each changes another part of a log or its read tables. */
   const changes: Record<string, (log: Sqlite, read: Sqlite) => void> = {
     'the header of an event': (log) =>
       log.exec(altering(500, `replace(header, '"type":"document.updated"', '"type":"document.deleted"')`)),
@@ -222,7 +222,7 @@ describe('several threads', () => {
     }
   });
 
-  it('leave it to one where there is one core', () => {
+  it('leave it to one thread if there is one core', () => {
     assert.equal(openHelpers(1), null);
     assert.equal(openHelpers(2)?.threads, 2);
     assert.equal(openHelpers(64)?.threads, 8);

@@ -111,7 +111,7 @@ describe('One document as of a position', () => {
 describe('A list as of a position', () => {
   const then = [300, [0, 1, 2], 100, [0, 1, 2]];
 
-  it('is the same from a copy, and where a copy would be too large, from all versions', async () => {
+  it('is the same from a copy, and if a copy would be too large, from all versions', async () => {
     const now = [250, [200, 201, 202], 0, []];
     for (const one of [past(), past({ maxBytes: 20_000 }), past({ maxBytes: 0 })]) {
       assert.deepEqual(await answersOf(one, created), then);
@@ -147,7 +147,7 @@ describe('A list as of a position', () => {
     }
   });
 
-  it('gets the indexes of its copy when it is asked for again, as far as there is room for them', async () => {
+  it('gets the indexes of its copy on the next request, as far as there is room', async () => {
     /** The indexes after the first list, and in the end; and the bytes of the copy without them. */
     const indexesOf = async (maxBytes: number) => {
       const snapshots = openSnapshots(directory.readFile, { ...snapshotLimits, maxBytes });
@@ -176,7 +176,7 @@ describe('A list as of a position', () => {
     assert.ok(tight.last.bytes < last.bytes);
   });
 
-  it('shares the memory for copies with other threads, and gives up what is more than its part when they need it', async () => {
+  it('shares the memory for copies with other threads, and gives up the excess when they need it', async () => {
     const memory = newCopyMemory(2);
     const limits = { ...snapshotLimits, maxBytes: 300_000, lookMilliseconds: 5 };
     const [here, there] = [0, 1].map((own) => {
@@ -208,7 +208,7 @@ describe('A list as of a position', () => {
     await here.close();
   });
 
-  it('is copied after a while where another thread had the room', async () => {
+  it('is copied after a while if another thread had the room', async () => {
     const memory = newCopyMemory(2);
     // The other one has all of it, and does not look.
     memory[1] = 1000;
@@ -235,7 +235,7 @@ describe('A list as of a position', () => {
     assert.deepEqual(await copiesOf(0, 300_000), [300, 300], 'a part of its own is always there');
   });
 
-  it('is given up after a while without use, which is noted so that its memory goes back to the system', async () => {
+  it('is dropped after a while without use, which is noted so that its memory is given back', async () => {
     const memory = newCopyMemory(1);
     const one = openSnapshots(
       directory.readFile,

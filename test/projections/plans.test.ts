@@ -142,7 +142,7 @@ function planOf({ db }: World, sql: string): string {
 
 type Asked = { where?: object; sort?: string; limit?: number; page?: number; after?: readonly Bound[]; count?: 'none' };
 
-/** The plans of a list: of its page, and of its total, empty where nothing is counted. */
+/** The plans of a list: of its page and of its total; the latter is empty if nothing is counted. */
 async function plansOf(world: World, { where, sort = '-createdAt', limit = 1, page = 1, after, count }: Asked) {
   const { db, heard } = listening(world.db);
   const documents = openDocuments(db, world.tablesAt('posts'));
@@ -166,7 +166,7 @@ const walks = (index: string) =>
   new RegExp(
     `^SCAN d USING (COVERING )?INDEX documents posts ${index}\nSEARCH t USING INTEGER PRIMARY KEY \\(rowid=\\?\\)$`,
   );
-/** A look into an index of `documents posts`; `$` where nothing has to be sorted after it. */
+/** A search in an index of `documents posts`; a pattern ends in `$` if nothing may be sorted after it. */
 const finds = (index: string, condition: string) =>
   new RegExp(`^SEARCH d USING (COVERING )?INDEX documents posts ${index} \\(${condition}\\)\n`);
 const sorts = /^USE TEMP B-TREE FOR ORDER BY$/m;
@@ -205,7 +205,7 @@ describe('a document as of a position', () => {
 });
 
 describe("the benchmark's lists", () => {
-  it('walk in the order of the id where that is their order, whatever is indexed, and read the texts of one page', async () => {
+  it('walk by id if that is their order, whatever is indexed, and read the texts of one page', async () => {
     for (const world of Object.values(worlds)) {
       for (const name of ['R2', 'R4', 'R5', 'R7', 'R8']) {
         assert.match((await plansOf(world, benchmark[name] ?? {})).page, walks('id'), name);
@@ -236,7 +236,7 @@ describe("the benchmark's lists", () => {
     }
   });
 
-  it('are counted in an index alone where one holds all that is asked (R5)', async () => {
+  it('are counted in one index if it holds all that is asked (R5)', async () => {
     const { total } = await plansOf(worlds.indexed, benchmark.R5 ?? {});
     assert.match(total, /SEARCH d USING (COVERING )?INDEX documents posts f\.status \(k\.status=\?\)/);
     assert.match(total, /SEARCH d USING (COVERING )?INDEX documents posts f\.views \(f\.views>\?\)/);
@@ -258,7 +258,7 @@ describe("the benchmark's lists", () => {
     }
   });
 
-  it('are counted no further than the choice of a plan needs, where their total is not asked for', async () => {
+  it('are counted no further than the choice of a plan needs, if their total is not asked for', async () => {
     const { db, heard } = listening(worlds.plain.db);
     const documents = openDocuments(db, worlds.plain.tablesAt('posts'));
     const where = await readWhereObject({ views: { greater_than: -1 } }, worlds.plain.reach('posts'));
@@ -338,7 +338,7 @@ describe('an index', () => {
     }
   });
 
-  it('of a text folds nothing while it sorts, for the folded text is a column; ids and dates have no case', async () => {
+  it('of a text sorts by a column that holds the folded text; ids and dates have no case', async () => {
     for (const sort of ['slug', 'link', 'day', 'author', 'id']) {
       const { db, heard } = listening(worlds.indexed.db);
       const { keys } = await readSort(sort, worlds.indexed.reach('posts'));
@@ -433,7 +433,7 @@ describe('an index', () => {
     assert.match(page, sorts);
   });
 
-  it('finds all that meet a condition where all are asked for, as a rule that looks at each document does', async () => {
+  it('finds all that meet a condition if all are asked for, as a rule on each document does', async () => {
     const asked = { where: { views: { less_than: 5 } }, sort: '-day', limit: -1 };
     assert.match((await plansOf(worlds.indexed, asked)).page, finds('f.views', 'f.views<\\?'));
   });
@@ -492,8 +492,8 @@ describe('a join with a limit', () => {
     return planOf(world, heard.at(-1) ?? '');
   };
   /**
-   * A sort of what is found, which is few, is there always; one of all that points there, only where nothing is in its
-   * order.
+   * The plan always sorts the documents found, which are few; it sorts all documents that point there only if no index
+   * has their order.
    */
   const sortsIn = (plan: string) => plan.match(/USE TEMP B-TREE/g)?.length;
 
@@ -534,7 +534,7 @@ describe('a join with a limit', () => {
 });
 
 describe('what is kept of questions', () => {
-  /** Of a column without an index, so that each number of texts is a statement of its own. */
+  /** A condition on a column without an index, so that each number of texts is a statement of its own. */
   const titled = (texts: number): Where => {
     const values = Array.from({ length: texts }, () => 'x');
     return { steps: [], leaf: { name: 'title', kind: 'text' }, operator: 'in', values };

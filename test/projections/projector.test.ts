@@ -276,7 +276,7 @@ const history: fc.Arbitrary<RecordedEvent[]> = fc
   });
 
 describe('a read file', () => {
-  it('is the same, byte for byte, whether events came one by one, in batches of any sizes, or all at once', () => {
+  it('is the same, byte for byte, for events one by one, in any batches, or all at once', () => {
     fc.assert(
       fc.property(history, fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1 }), (events, sizes) => {
         const live = dump(applied(events, [1]));

@@ -106,7 +106,7 @@ async function fill(service: HereService): Promise<Known> {
   return { one, gone, ada, picture: picture.id, token, key: secret, batch: bulk.batch, before };
 }
 
-/** All that has to be the same under other names: a look at each part, by the slugs of today. */
+/** Everything that must be the same under other names: a look at each part, by the slugs of today. */
 function looks(
   { posts, people, media }: Names,
   known: Known,

@@ -52,7 +52,7 @@ function changesOf(folder: string, config: Config): string[] {
 }
 
 describe('what a schema changes for documents', () => {
-  it('is a field that is gone, with how many had it, and the field that was probably meant to have its values', (t) => {
+  it('is a removed field, with its number of documents and the field that probably takes its values', (t) => {
     const documents = [{ title: 'a', n: 1 }, { title: '', n: null }, { title: null }];
     const folder = filled(t, posts(title, { name: 'n', type: 'number' }), documents);
     const added: FieldConfig[] = [
@@ -67,7 +67,7 @@ describe('what a schema changes for documents', () => {
     assert.deepEqual(changesOf(folder, posts(...added)), [], 'told once');
   });
 
-  it('is nothing where a field is renamed, reordered, put into a row, labelled, bound, or no document has it', (t) => {
+  it('is nothing if a field is renamed, reordered, put into a row, labelled, bound, or no document has it', (t) => {
     const before = posts(
       title,
       { name: 'old', type: 'text' },
@@ -195,7 +195,7 @@ describe('what a schema changes for documents', () => {
     assert.deepEqual(changesOf(folder, { collections: [notes] }), [`globals/site is gone, with 1 document: ${kept}`]);
   });
 
-  it('is refused where it may not be, with all of it listed, before anything is built or recorded', (t) => {
+  it('is refused if it may not be, with all of it listed, before anything is built or recorded', (t) => {
     const before = posts(title, { name: 'n', type: 'number' }, { name: 'code', type: 'text' });
     const folder = filled(t, before, [
       { title: 'a', n: 1, code: 'c' },
@@ -247,7 +247,7 @@ describe('what a schema changes for documents', () => {
     assert.deepEqual(changesOf(folder, posts()), gone);
   });
 
-  it('leaves nothing unfinished where it is refused, and what was built for it is there for the next try', (t) => {
+  it('leaves nothing unfinished if it is refused, and what was built for it is there for the next try', (t) => {
     const folder = filled(t, posts(title), [{ title: 'a' }]);
     for (const name of readdirSync(folder)) if (name.startsWith('read-')) rmSync(join(folder, name));
     const refused = () => {
@@ -298,7 +298,7 @@ describe('what a schema changes for documents', () => {
     });
   }
 
-  it('needs a restart where a collection is renamed, and none where renamedFrom is dropped', (t) => {
+  it('needs a restart if a collection is renamed, and none if renamedFrom is dropped', (t) => {
     const folder = filled(t, posts(title), [{ title: 'a' }]);
     const renamed = (more: object) => ({ collections: [{ slug: 'articles', ...more, fields: [title] }] });
     const look = (config: Config) => checkReload(folder, checkConfig(config));
@@ -310,7 +310,7 @@ describe('what a schema changes for documents', () => {
     assert.throws(() => look(posts(title)), /^SchemaError: posts is the first name of articles/);
   });
 
-  it('builds no read tables anew where a collection is renamed, unless its documents are files', (t) => {
+  it('builds no read tables anew if a collection is renamed, unless its documents are files', (t) => {
     const folder = filled(t, posts(title), [{ title: 'a' }]);
     const renamed = (more: object): Config => ({ collections: [{ slug: 'articles', ...more, fields: [title] }] });
     for (const more of [{ renamedFrom: 'posts' }, {}]) {
@@ -544,7 +544,7 @@ function successions(): Record<string, Succession> {
   };
 }
 
-/** The lines with which a start refuses a configuration; empty where it starts. */
+/** The lines with which a start refuses a configuration; empty if it starts. */
 function startedOf(folder: string, config: Config, how: Parameters<typeof openDirectory>[2]): string[] {
   try {
     openDirectory(folder, config, how).close();
@@ -635,7 +635,7 @@ function valuesFor(field: Kind): fc.Arbitrary<Json> {
   }
 }
 
-/** The same by hand: `inside` are the objects of each document that the fields stand in. */
+/** The expected count, computed by hand: `inside` are the objects of each document that hold the fields. */
 function counted(
   before: readonly FieldConfig[],
   after: readonly FieldConfig[],

@@ -282,7 +282,7 @@ describe('the search file', () => {
       { numRuns: 200 },
     );
     assert.ok(served > 50, 'conditions are served');
-    // By pages, the newest first, as SQLite sorts what it finds in every text.
+    // By pages, the newest first, as SQLite sorts the rows that match in every text.
     const sort = [{ steps: [], leaf: { name: 'createdAt', kind: 'number' as const }, isDescending: true }];
     for (const q of ['stone', '"stone"', 'sto', 'r', 'stone river', '"riverbed"', 'nowhere']) {
       const search = { terms: readTerms(q), fields };
@@ -317,7 +317,7 @@ describe('the search file', () => {
     directory.close();
   });
 
-  it('keeps no word of an erased document, and is made anew where it is damaged, unfinished, or of another log', () => {
+  it('keeps no word of an erased document, and is rebuilt if it is damaged, unfinished, or of another log', () => {
     const folder = quickFolder();
     const directory = openDirectory(folder, config);
     const id = directory.create('notes', valuesOf(['quokkaburra', 'wombatish', 'platypusses']));
@@ -405,7 +405,7 @@ describe('the search file', () => {
     assert.equal(findingAfter('UPDATE state SET position = 1000000'), null);
     assert.equal(findingIn(folder), null);
 
-    // Of what was erased since, a replay makes no words any more.
+    // A replay makes no more words of a document that was erased since.
     erase(directory, first);
     directory.close();
     const { finding, notes } = verifyDirectory(folder, true, { log: () => {}, replay: () => {} });

@@ -134,7 +134,7 @@ describe('times of day that were recorded before they had one form', () => {
     assert.equal(findingIn(folder), null);
   });
 
-  it('are given up by their documents also where no schema has changed since', (t) => {
+  it('are released by their documents, also if no schema has changed since', (t) => {
     const { folder, start } = startable(t);
     const directory = start();
     const [a, b] = [createBefore(directory, { clock: '10:00:00' }), createBefore(directory, { clock: '11:00:00' })];
@@ -176,7 +176,7 @@ describe('times of day that were recorded before they had one form', () => {
     assert.equal(findingIn(folder), null);
   });
 
-  it('are refused where a field is made unique over documents that share one', (t) => {
+  it('are refused if a field is made unique over documents that share one', (t) => {
     const { start } = startable(t);
     const plain: FieldConfig = { name: 'clock', type: 'time' };
     const first = start(configOf(plain));

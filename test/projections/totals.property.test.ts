@@ -145,7 +145,7 @@ function play(
   }
 }
 
-/** All that is told of a total must follow from the plain count. */
+/** Asserts that every answer about a total follows from the plain count. */
 function check(tested: Documents, where: Where, expected: number, what: string): void {
   const page = { where, sort: [], limit: 2, page: 1 };
   const unasked = tested.list({ ...page, count: 'none' });

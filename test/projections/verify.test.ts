@@ -26,8 +26,8 @@ type Target = {
   log: Sqlite;
   read: Sqlite;
   /**
-   * Changes the log as somebody with the file at hand does: without its triggers, which are there again afterwards.
-   * That of one name is enough where only it is in the way.
+   * Changes the log as an attacker with access to the file does: without its triggers, which are put back afterwards.
+   * If only one trigger is in the way, its name is enough.
    */
   tamper: (change: () => void, trigger?: string) => void;
   set: (table: string, column: string, rowid: number, value: unknown) => void;
@@ -210,7 +210,7 @@ describe(`any single flipped byte (TEST_SEED=${seed})`, () => {
     const columns = ['id', ...texts, 'v', 'schema_version', 'recorded_at', 'payload'].filter(
       (column) => target.log.prepare(`SELECT ${column} FROM events WHERE position = ?`).pluck().get(position) !== null,
     );
-    // Of each event others.
+    // Other columns for each event.
     const chosen = columns.filter((_, index) => isExhaustive || (index + position) % 4 === 0);
     return chosen.flatMap((column) => flipAll(target, 'events', column, position));
   }
@@ -314,12 +314,12 @@ describe(`any single flipped byte (TEST_SEED=${seed})`, () => {
     assert.equal(findingIn(large.folder), null);
   });
 
-  it('of the file itself is found by verify or by SQLite, or every event, tile, head and claim reads as before', () => {
+  it('of the file is found by verify or SQLite, or every event, tile, head and claim reads as before', () => {
     // A quarter of those in the small file is found: of 75, by chance, now and then fewer than the sixth that is asked
     // for.
     const [few, many] = isExhaustive ? [1000, 1000] : [Math.max(30, runsOf(300)), runsOf(75)];
     const found = [flipFile(small, few), flipFile(large, many)] as const;
-    // Of a few turns in one file it may well be none.
+    // Among a few turns in one file there may be none.
     const isEnough = few < 300 ? found[0] + found[1] > 0 : found[0] > few / 6 && found[1] > many / 4;
     assert.ok(isEnough, `${found} of ${few} and ${many} were found`);
 
@@ -362,7 +362,7 @@ function verdictOn(folder: string): string | null {
   }
 }
 
-/** All that the log says, in bytes. */
+/** The whole content of the log, in bytes. */
 function contentOf(path: string): string {
   const db = openDatabase(path, { readonly: true });
   try {
@@ -422,7 +422,7 @@ describe('tampering that is more than one byte', () => {
     assert.match(repaired, /^the log lost events: it ends at position 19, but read-\w+\.db has seen position 20$/);
   });
 
-  it('is found when the log is put back to before a change of the schema, by the read file of the schema after it', () => {
+  it('is found by the newer read file if the log is put back behind a change of the schema', () => {
     const folder = join(root, 'put-back');
     fillSmall(folder);
     cpSync(join(folder, 'log.db'), join(folder, 'backup'));
@@ -479,7 +479,7 @@ describe('tampering that is more than one byte', () => {
         for (const position of [4, 9]) {
           const select = copy.log.prepare('SELECT header FROM headers WHERE position = ?').pluck();
           const header = { ...(JSON.parse(select.get(position) as string) as Header), position };
-          // Times are exchanged too, for they must not decrease.
+          // Times are exchanged too, because they must not decrease.
           header.recordedAt = (JSON.parse(select.get(position - 1) as string) as Header).recordedAt;
           copy.log.prepare('UPDATE events SET whole = ? WHERE position = ?').run(encodeHeader(header), position);
         }
@@ -514,7 +514,7 @@ describe('tampering that is more than one byte', () => {
     assert.match(finding, /^the log was altered: at position 20 it is not the log that read-/);
   });
 
-  it('is found when a time goes back, or versions of a stream have a gap, though the head was put right', () => {
+  it('is found if a time goes back or a version is missing, though the head was put right', () => {
     const forge = (position: number, change: (header: Header) => Partial<Header>, sql = '') => {
       return findingAfter(small, (copy) => {
         copy.tamper(() => {
@@ -606,7 +606,7 @@ describe('tampering that is more than one byte', () => {
     );
   });
 
-  it('is found when a row of a read table is forged, deleted or added, and the event that made it is named', () => {
+  it('is found if a row of a read table is forged, deleted or added, and its event is named', () => {
     const after = (sql: string) => findingAfter(small, (copy) => copy.read.exec(sql));
     const documents = '"documents posts"';
     const texts = '"texts posts"';

@@ -92,7 +92,7 @@ function reachedAt(world: World, doc: JsonObject, { path, field }: End): Json[] 
 
 const opposite: Record<string, string> = { not_equals: 'equals', not_in: 'in' };
 
-/** A value as documents have it: a time without seconds where they are 0. */
+/** A value as documents keep it: a time without seconds if they are 0. */
 function asKept(value: Json, { field }: End): Json {
   if (Array.isArray(value)) return value.map((one) => asKept(one, { field } as End));
   return field.type === 'time' && String(value).endsWith(':00') ? String(value).slice(0, 5) : value;
@@ -187,7 +187,7 @@ function plainQueries() {
   ];
 }
 
-/** Of each world; `npm test` asks fewer. */
+/** The number of queries of each world; `npm test` makes fewer. */
 const queries = runsOf(90) === 90 ? { minLength: 15, maxLength: 25 } : { minLength: 7, maxLength: 10 };
 
 /** So that few documents find, sort and walk as many would. */

@@ -36,7 +36,7 @@ describe('A moment of the log', () => {
       [0, 0, 1, 5],
     );
     assert.equal(until('2026-01-01T11:00:00 01:00'), 2);
-    // The day is not over; what it has brought so far is what there is.
+    // The day is not over: only its events so far are there.
     assert.equal(until(new Date().toISOString().slice(0, 10)), 4);
   });
 
@@ -63,7 +63,7 @@ describe('A moment of the log', () => {
     });
   });
 
-  it('begins and ends a range, which holds no event where it ends right before it begins', () => {
+  it('begins and ends a range, which holds no event if it ends right before it begins', () => {
     assert.deepEqual(
       [range(), range('2'), range(undefined, '3')],
       [

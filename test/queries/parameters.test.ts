@@ -26,7 +26,7 @@ type Operation = { name: string; parameters: OpenApi[] };
 /** How an operation is called, so that it answers. */
 type Call = { path: string; sent?: Sent };
 
-/** Texts that a parameter takes, and others that it does not, where its schema does not say which. */
+/** Texts that a parameter takes and texts that it refuses, for parameters whose schema does not tell them apart. */
 type Texts = { good: string[]; bad: string[] };
 
 const audit = '/api/audit';
@@ -44,7 +44,7 @@ before(async () => {
     assert.ok(answer.status < 300, `${method} ${path}: ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
-  // By then it listens, which tells where the first user is made.
+  // By now the service listens, so it has printed the address at which the first user is made.
   const post = await made('POST', '/api/collections/posts', { title: 'One' });
   const [, setupToken = ''] = /setup\?token=([\w-]+)/.exec(service.setupUrl ?? '') ?? [];
   const first = { setupToken, email: 'ada@example.org', password: 'a long password' };
@@ -252,7 +252,7 @@ describe('A query parameter is what the OpenAPI documents say of it', () => {
       await accepts(operation, [name, String(minimum)]);
       await accepts(operation, [name, `00${minimum}`]);
       assert.equal(String(maximum), largest);
-      // Where the log or a document ends before, that is what is wrong with it.
+      // If the log or the document ends before, the message says so.
       const { status, body } = await ask(operation, [name, largest]);
       if (status >= 300)
         assert.match(body.message, /must (be at most|not be beyond|not be after|not be less)/, operation.name);
@@ -348,7 +348,7 @@ describe('A query parameter is what the OpenAPI documents say of it', () => {
       await refuses(operation, [name, value], [name, value]);
     }));
 
-  it('and stands for its default where it is missing', async () => {
+  it('and stands for its default if it is missing', async () => {
     let compared = 0;
     await each(async (operation, { name, schema }) => {
       const isRead = operation.name.startsWith('GET') && !/bundles|export/.test(operation.name);
@@ -360,7 +360,7 @@ describe('A query parameter is what the OpenAPI documents say of it', () => {
     assert.ok(compared >= 20);
   });
 
-  it('and is required where it is said to be', () =>
+  it('and is required if it is said to be', () =>
     each(async (operation, { name, required = false }) => {
       const { path, sent } = calls[operation.name] ?? assert.fail();
       if (!path.includes(`${name}=`) || !operation.name.startsWith('GET')) return;
@@ -387,7 +387,7 @@ describe('A query parameter is what the OpenAPI documents say of it', () => {
     each(async (operation, { name }) => {
       const message = await refuses(operation, [`${name}x`, '1']);
       const names = operation.parameters.map((one) => one.name);
-      // Of a name of one letter, every other one is as far away.
+      // For a name of one letter, every other one is as far away.
       const meant = name.length > 1 ? `; did you mean "${name}"\\?` : '';
       assert.match(message, new RegExp(`^${name}x is not a query parameter${meant}; allowed: `));
       for (const one of names) assert.ok(message.includes(JSON.stringify(one)), message);

@@ -91,14 +91,14 @@ describe('Long reads of 100,000 documents', { timeout: 1_200_000 }, () => {
       timesWhile(() => Date.now() < end, byId),
     ]);
     await settled;
-    // One search alone takes a second or more of a core: in the thread of the reads all of them would wait for it, and
-    // be few.
+    // One search takes a second or more of a core: in the thread of the reads all reads would wait for it, and few
+    // would be answered.
     const most = 50 + 10 * middle(alone);
     assert.ok(
       middle(health) < most && middle(reads) < most,
       `${middle(alone)}, ${middle(health)}, ${middle(reads)} ms`,
     );
-    // Those that were left were dropped: the next one has its turn.
+    // Searches whose client has gone were dropped: the next one has its turn.
     const next = await service.call('GET', '/api/collections/posts?where[views][equals]=5&limit=1');
     assert.deepEqual([next.status, next.body.total], [200, 103]);
     assert.ok((await metric('annals_long_reads_total{end="dropped"}')) >= 48);

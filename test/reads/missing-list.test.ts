@@ -83,7 +83,7 @@ describe('The list of missing indexes', () => {
 });
 
 describe('The indexes that a slow list was without', () => {
-  it('are that of its order where many documents match, else that of its condition too', () => {
+  it('are that of its order if many documents match, else that of its condition too', () => {
     const { schema } = checkConfig({
       collections: [
         {

@@ -79,13 +79,13 @@ async function fill({ call }: HereService, times: number): Promise<void> {
     assert.equal((await call('POST', '/api/collections/notes/bulk', { docs: docs.slice(at, at + 100) })).status, 201);
 }
 
-/** Anonymous, and what it came to. */
+/** Reads a path without a credential. */
 function get({ url }: HereService, path: string, signal?: AbortSignal): Promise<Response> {
   return fetch(url + path, signal ? { signal } : {});
 }
 
 describe('A read that no index serves', () => {
-  /** All are looked for in each text, which takes longer than to see that the first is missing. */
+  /** A search looks for all these words in each text, which takes longer than to see that the first is missing. */
   const manyWords = words.trim().replaceAll(' ', '%20');
   const service = useServiceHere(config, { readSeconds: 0.05, logLevel: 'info' });
   let id = '';
@@ -95,7 +95,7 @@ describe('A read that no index serves', () => {
     id = (await service.call('GET', '/api/collections/notes?limit=1')).body.docs[0].id;
   });
 
-  /** Until it has its turn: what came before may not have ended yet. */
+  /** Repeats a call until it has its turn: an earlier one may not have ended yet. */
   async function read(path: string, body?: object): Promise<Answer> {
     for (;;) {
       const answer = await service.call(body ? 'POST' : 'GET', path, body);
@@ -191,7 +191,7 @@ describe('A long read', () => {
   const service = useServiceHere(config, { readSeconds: 5, logLevel: 'info' });
   before(() => fill(service, 40));
   const notes = (query: string): Promise<Answer> => service.call('GET', `/api/collections/notes${query}`);
-  /** Each takes as long as there are conditions, for 120 some 0.2 s of the CPU; no two are the same. */
+  /** Each read takes time in proportion to its conditions, for 120 some 0.2 s of the CPU; no two are the same. */
   const slow = (conditions: number, index: number) => {
     const parts = Array.from({ length: conditions }, (_, at) => `where[or][${at}][body][like]=gone${index}x${at}`);
     return `/api/collections/notes?${parts.join('&')}`;
@@ -211,7 +211,7 @@ describe('A long read', () => {
     assert.ok(line.milliseconds >= 1, 'its time is that until the answer');
   });
 
-  it('names the index that it was without: in its line of the log, and to those who run the service', async () => {
+  it('names the index that it lacked, in its line of the log and to operators', async () => {
     const path = '/api/collections/notes';
     const before = linesOf(path).length;
     assert.equal((await get(service, slow(120, 1000))).status, 200);

@@ -50,7 +50,7 @@ function watched(newest = 0) {
 }
 
 describe('A clock that is watched', () => {
-  it('is believed at once where a time service or a leap second sets it by up to a minute', () => {
+  it('is believed at once if a time service or a leap second sets it by up to a minute', () => {
     const { at, pass, write, said } = watched();
     for (const step of [second, -second, minute, -30 * second, 45 * second]) {
       at.wall += step;
@@ -116,7 +116,7 @@ describe('A clock that is watched', () => {
     assert.deepEqual(said(), []);
   });
 
-  it('that is set back is believed, and it is said once where what is recorded has to run ahead of it', () => {
+  it('that is set back is believed, and reported once if new events have to run ahead of it', () => {
     const { at, pass, write, said, recorded } = watched();
     assert.ok(write());
     const before = recorded();

@@ -20,7 +20,7 @@ const config = {
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-/** Everything below a folder whose mode is not that of what is private, by its mode. */
+/** All entries below a folder whose mode is not private, with their modes. */
 function openIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => ({ path: join(entry.parentPath, entry.name), wanted: entry.isDirectory() ? '700' : '600' }))
@@ -119,7 +119,7 @@ describe('A data directory that cannot be worked on', { skip }, () => {
     return stdout;
   }
 
-  it('refuses the start in one line where its disk is read-only, whether it is there or not', {
+  it('refuses the start in one line if its disk is read-only, whether it is there or not', {
     skip: disk.skip,
   }, async (t) => {
     const there = join(disk.folder, 'there');
@@ -136,7 +136,7 @@ describe('A data directory that cannot be worked on', { skip }, () => {
     }
   });
 
-  it('refuses the start in one line where something else has its name', async (t) => {
+  it('refuses the start in one line if something else has its name', async (t) => {
     const file = join(temporaryFolder(t), 'file');
     writeFileSync(file, '');
     assert.equal(await refusalOf(t, file), `${file} is not a folder: name another data directory\n`);
@@ -145,7 +145,7 @@ describe('A data directory that cannot be worked on', { skip }, () => {
     assert.equal(await refusalOf(t, below), said);
   });
 
-  it('refuses the start in one line where no folder can be made', { skip: process.platform !== 'linux' }, async (t) => {
+  it('refuses the start in one line if no folder can be made', { skip: process.platform !== 'linux' }, async (t) => {
     const said = '/proc/none/data cannot be made, because nothing can be made in /proc: name another data directory\n';
     assert.equal(await refusalOf(t, '/proc/none/data'), said);
   });
@@ -173,7 +173,7 @@ describe('A log that its disk has changed', () => {
     'the disk fails, or what was written to it has been changed: look at the disk, and run "annals verify" and "annals blobs verify"';
   const pageBytes = 4096;
 
-  /** Changes the pages of the log that hold a text, as a disk does: nothing on them is what it was. */
+  /** Overwrites the pages of the log that hold a text, as a failing disk does. */
   function spoil(data: string, text: string): void {
     const path = join(data, 'log.db');
     const bytes = readFileSync(path);
@@ -186,7 +186,7 @@ describe('A log that its disk has changed', () => {
     writeFileSync(path, bytes);
   }
 
-  it('is a bare 500 where it is read, and the line about it says what to do, as a command does and a start', async (t) => {
+  it('gets a bare 500; the logged line says what to do, as a command and a start do', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const first = await startHere(t, config, { data });
     const ids: string[] = [];

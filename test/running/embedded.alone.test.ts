@@ -78,7 +78,7 @@ async function plainHost(t: TestContext): Promise<PlainHost> {
       response.statusCode = request.url === '/' ? 200 : 404;
       response.end(`the host has ${request.url}`);
     });
-    // As those do who answer by themselves what takes too long for them.
+    // Like a host that gives its own answer if the service takes too long.
     if (request.headers['x-impatient']) response.writeHead(503).end('the host waits no longer');
     if (request.headers['x-twice']) cms.handler(request, response);
   };
@@ -396,7 +396,7 @@ describe('Inside of a hapi server that others share', () => {
     assert.equal((await inject('GET', '/one/health', '/one-key')).statusCode, 503);
   });
 
-  it('is refused where its address does not end with its prefix, or its options are not right', async (t) => {
+  it('is refused if its address does not end with its prefix, or its options are not right', async (t) => {
     const server = Hapi.server({ debug: false });
     const { options } = quietOptions(t, tiny, 'https://example.org/other');
     const register = (more: object, routes = { prefix: '/cms' }) =>
@@ -412,7 +412,7 @@ describe('Inside of a hapi server that others share', () => {
     assert.deepEqual(server.table(), []);
     server.route({ method: '*', path: '/other/{any*}', handler: () => 'taken', options: { auth: false } });
     await assert.rejects(register({}, { prefix: '/other' }), /conflicts with existing/);
-    // It has let go of the directory.
+    // The refused registration has released the directory.
     await register({ path: '/third' }, { prefix: '/third' });
     await server.stop();
   });
@@ -439,7 +439,7 @@ describe('Inside of a hapi server that others share', () => {
     await server.stop();
   });
 
-  it('leaves /admin to the server at its root where the admin application is turned off', async (t) => {
+  it('leaves /admin to the server at its root if the admin application is turned off', async (t) => {
     const server = Hapi.server({ debug: false });
     server.route({ method: 'GET', path: '/admin/{any*}', handler: () => 'of the server' });
     const { options } = quietOptions(t, { ...tiny, admin: false }, 'https://example.org');
@@ -506,7 +506,8 @@ describe('Inside of a server of node:http', () => {
     const refused = '/api/collections/posts/missing';
     for (const path of ['/api/schemas', refused]) {
       const isTold = () => host.lines.some((line) => line.path === path);
-      // One that waits for its turn has not begun when the host answers, and never does: not so right after another.
+      // A request that waits for its turn has not begun when the host answers, and then never does: so another request
+      // comes in between.
       for (let tries = 0; tries < 50 && !isTold(); tries += 1) {
         await fetch(`${host.url}/health`);
         const answer = await fetch(host.url + path, { headers: { 'x-impatient': 'yes' } });
@@ -589,7 +590,7 @@ describe('mount', () => {
     );
   });
 
-  it('answers also where its logger fails', async (t) => {
+  it('answers also if its logger fails', async (t) => {
     const warnings: string[] = [];
     const warn = ({ message }: Error) => void warnings.push(message);
     process.on('warning', warn);
@@ -601,7 +602,7 @@ describe('mount', () => {
       () => Promise.reject(new Error('full')),
     ]) {
       const { options } = quietOptions(t, config, 'http://127.0.0.1/cms');
-      // Its faults are logged at once.
+      // Errors of the configuration are logged at once.
       const cms = mount({ ...options, config: '/nowhere/annals.config.ts', logger: { write } });
       await assert.rejects(cms.ready, /there is no configuration/);
       await cms.close();
@@ -654,7 +655,7 @@ describe('mount', () => {
   it('answers 503 when its writer has failed, and its server goes on', async (t) => {
     const service = await startHere(t, config);
     const { body } = await service.call('POST', '/api/collections/posts', { title: 'one' });
-    // As a damaged file would: the next version of a document ends the writer.
+    // The effect of a damaged file: the next version of a document ends the writer.
     const file = readdirSync(service.data).find((name) => /^read-.*\.db$/.test(name)) ?? '';
     const db = new Database(join(service.data, file));
     db.exec('DROP TABLE "versions posts"');
@@ -672,7 +673,7 @@ describe('mount', () => {
       /^the writer failed, .*; requests are answered with 503 until the service is started again$/,
     );
     assert.deepEqual(others, []);
-    // It lets go of the directory, so that it can be started again there.
+    // The stopped service releases the directory, so that another one can be started there.
     await service.stop();
     const again = await startHere(t, config, { data: service.data });
     assert.equal((await again.call('GET', '/api/collections/posts')).status, 200);

@@ -127,7 +127,7 @@ describe("The operator's routes", () => {
 });
 
 describe('The operator', () => {
-  it('change no key of a log that a service has to itself, and name what is wrong with the wish', async () => {
+  it('changes no key of a log that one service has to itself, and names what is wrong', async () => {
     const path = '/api/operator/signing-key';
     assert.equal((await service.call('POST', path, { way: 'rotate', reason: 'x' })).status, 404);
     const wrong = await service.call('POST', path, { way: 'turn', reason: ' ', more: 1 }, as(secret));
@@ -269,7 +269,7 @@ describe('POST /api/operator/sessions/revoke', () => {
     assert.equal((await login(service, 'users', 'fay@example.org', password)).status, 200);
   });
 
-  it('ends one session where that is named', async () => {
+  it('ends one session if that is named', async () => {
     const id = await user('hal@example.org');
     const one = await loggedIn(service, 'users', 'hal@example.org', password);
     const two = await loggedIn(service, 'users', 'hal@example.org', password);
@@ -292,7 +292,7 @@ describe('POST /api/operator/sessions/revoke', () => {
     assert.equal((await me(joe.as)).status, 200);
   });
 
-  it('records nothing where there is no account, and says when there is no such account', async () => {
+  it('records nothing if there is no account, and says when there is no such account', async () => {
     const id = await user('kim@example.org');
     const none = await assertRecorded(service, () => call({ email: 'kim@example.org' }), []);
     assert.deepEqual(none.body, { id, ended: 0 });

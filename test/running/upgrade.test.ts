@@ -18,7 +18,7 @@ import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { temporaryFolder, writeConfig } from '../helpers/service.ts';
 
-/** Of an earlier version, whose log had format 2: see test/events/formats.long.test.ts. */
+/** A data directory of an earlier version, whose log had format 2: see test/events/formats.long.test.ts. */
 const fixture = fileURLToPath(new URL('../fixtures/format-2', import.meta.url));
 const config = {
   collections: [
@@ -104,7 +104,7 @@ describe('A start that changes the format of the log', () => {
     );
     assert.equal((await again.call('GET', '/api/collections/posts')).body.total, 3);
     await again.stop();
-    // As the earlier version finds it.
+    // The earlier version finds the directory as it was.
     const back = await startHere(t, config, { data: folder, noBackup: true });
     assert.equal((await back.call('GET', '/api/collections/posts')).body.total, 2);
   });
@@ -132,7 +132,7 @@ describe('A start that changes the format of the log', () => {
     assert.deepEqual([backupsIn(data), formatIn(data)], [[], 5]);
   });
 
-  it('is refused where there is no room for it, with what is needed and what there is', {
+  it('is refused if there is no room for it, with what is needed and what there is', {
     skip: disk.skip,
   }, async (t) => {
     const data = former(disk.folder);
@@ -144,7 +144,7 @@ describe('A start that changes the format of the log', () => {
     assert.deepEqual([backupsIn(data), formatIn(data)], [[], 2]);
   });
 
-  it('is refused where the log is not sound, and leaves it as it is', async (t) => {
+  it('is refused if the log is not sound, and leaves it as it is', async (t) => {
     const data = former(temporaryFolder(t));
     const db = new Database(join(data, 'log.db'));
     db.exec(`DROP TRIGGER payloads_update; UPDATE payloads SET body = replace(body, 'One', 'Two') WHERE position = 3`);

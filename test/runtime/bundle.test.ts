@@ -7,7 +7,7 @@ import { run } from './running.ts';
 
 const sources = ['cli/service/serve.ts', 'node_modules/some-package/index.js'];
 
-/** A checkout whose service says what it runs from, with a bundle that is made of two files. */
+/** A checkout whose service prints the code it runs from, with a bundle that is made of two files. */
 function bundledCheckout(t: TestContext): string {
   const folder = oldCheckout(t);
   for (const path of ['cli/service', 'node_modules/some-package', 'build/bundle'])

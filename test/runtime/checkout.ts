@@ -9,7 +9,7 @@ const runtime = fileURLToPath(new URL('../../runtime/', import.meta.url));
 /** A Node that works: this one, which says that it is new enough. */
 export const works = `IS_NEW_ENOUGH=yes exec '${process.execPath}' "$@"`;
 
-/** The line of the loader of Linux where a library is missing. */
+/** The line of the loader of Linux for a missing library. */
 export const lacks = (library: string) =>
   `echo "node: error while loading shared libraries: ${library}: cannot open shared object file: No such file or directory" >&2; exit 127`;
 

@@ -40,7 +40,7 @@ async function npmCi(folder: string, environment: Record<string, string> = {}): 
 }
 
 describe('npm ci in a checkout', needsUnix, () => {
-  it('brings the Node that its lockfile names where the one that is there is too old, and no script finds that first', async (t) => {
+  it('installs the Node of its lockfile if the present one is too old, and scripts use it', async (t) => {
     const folder = lockedCheckout(t, works);
     await npmCi(folder);
     assert.ok(existsSync(join(folder, 'runtime/node_modules/node-for-this/bin/node')));
@@ -48,14 +48,14 @@ describe('npm ci in a checkout', needsUnix, () => {
     assert.ok(!existsSync(join(folder, 'node_modules/.bin/node')));
   });
 
-  it('brings none where the one that is there is new enough', async (t) => {
+  it('brings none if the one that is there is new enough', async (t) => {
     const folder = lockedCheckout(t, works);
     await npmCi(folder, { IS_NEW_ENOUGH: 'yes' });
     assert.ok(existsSync(join(folder, 'node_modules/needed')));
     assert.ok(!existsSync(join(folder, 'runtime/node_modules')));
   });
 
-  it('fails where it cannot bring one', async (t) => {
+  it('fails if it cannot bring one', async (t) => {
     const folder = lockedCheckout(t, works);
     writeFileSync(join(folder, 'runtime/package-lock.json'), '{}');
     await assert.rejects(npmCi(folder), /too old to run Annals/);

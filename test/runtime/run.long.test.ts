@@ -28,7 +28,7 @@ describe('npm test', () => {
     }
   });
 
-  it('runs the files and folders that are named, and nothing where one of them is not there', async (t) => {
+  it('runs the files and folders that are named, and nothing if one of them is not there', async (t) => {
     const folder = temporaryFolder(t);
     mkdirSync(join(folder, 'test/helpers'), { recursive: true });
     mkdirSync(join(folder, 'test/deep'));

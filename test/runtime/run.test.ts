@@ -105,7 +105,7 @@ describe('On a Node that is too old', needsUnix, () => {
     const running = run(t, waitingCheckout(t), [...asOlder, 'runtime/annals.js', 'serve']);
     await pidOf(running);
     running.child.kill('SIGKILL');
-    // Both have the same standard output.
+    // Both processes have the same standard output.
     await running.ended;
     assert.deepEqual(signalsOf(running), ['SIGTERM']);
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { inherited } from '../helpers/service.ts';
 
-/** A process, and what it has printed. */
+/** A process, and its output so far. */
 export type Running = {
   child: ChildProcess;
   output: () => { stdout: string; stderr: string };

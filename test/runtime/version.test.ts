@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const root = new URL('../../', import.meta.url);
 const jsonOf = (path: string) => JSON.parse(readFileSync(new URL(path, root), 'utf8'));
 
-/** Has the process that it is imported into say that it is another Node. */
+/** A module that makes its process report another version of Node. */
 const posingAs = (version: string) =>
   `data:text/javascript,
     Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });
@@ -35,7 +35,7 @@ describe('The version of Node', () => {
     assert.match(jsonOf('package.json').devDependencies['@types/node'], /^22\.18\./);
   });
 
-  it('is new enough where npm ci brings one', () => {
+  it('is new enough if npm ci brings one', () => {
     const versions = Object.values<string>(jsonOf('runtime/package.json').optionalDependencies);
     assert.ok(versions.length > 0);
     assert.deepEqual(

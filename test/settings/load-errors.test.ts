@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import { useFolder } from '../helpers/shared.ts';
 
-/** Each in a folder of its own, for a module is loaded once. */
+/** Each module is in a folder of its own, because a module is loaded once. */
 const folder = useFolder();
 
 /** The error of a configuration, without the folder; it is the first of these files. */
@@ -66,7 +66,7 @@ describe('a configuration that cannot be loaded', () => {
     );
   });
 
-  it('is told where its syntax is wrong also where Node is started with options of somebody', async () => {
+  it('is told where its syntax is wrong, also if Node is started with options of somebody', async () => {
     const before = process.env.NODE_OPTIONS;
     process.env.NODE_OPTIONS = '--import ./nowhere.mjs';
     try {

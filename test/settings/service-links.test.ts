@@ -29,7 +29,7 @@ describe('The variables of a Kubernetes service called annals', () => {
     assert.equal(read({ ...linksOf('ANNALS'), ANNALS_PORT: '4001' }).port, 4001);
   });
 
-  it('are passed over where its name has more words', () => {
+  it('are passed over if its name has more words', () => {
     assert.equal(read({ ...linksOf('ANNALS_ADMIN'), ...linksOf('ANNALS_S3_2'), ANNALS_PORT: '81' }).port, 81);
   });
 

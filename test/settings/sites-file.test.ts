@@ -126,7 +126,7 @@ describe('The file of sites', () => {
     assert.match(problemsOf(t, '[{ "id": "a", "__proto__": 1 }]')[0] ?? '', /^\[0\] has an unknown key "__proto__"/);
   });
 
-  it('is refused where two sites would share what is for one', (t) => {
+  it('is refused if two sites would share what is for one', (t) => {
     const bucket = { endpoint: 'https://s3.example.org', name: 'files', accessKey: 'a', secretKey: 's3cret' };
     const folder = temporaryFolder(t);
     mkdirSync(join(folder, 'real'));
@@ -153,7 +153,7 @@ describe('The file of sites', () => {
     );
   });
 
-  it('says where it is no JSON, without showing what stands there', (t) => {
+  it('says if it is not JSON, without showing its content', (t) => {
     const broken: [text: string, problem: string][] = [
       ['', 'FILE is not JSON: it ends too early'],
       ['[{ "id": "a",\n "apiKeys": ["s3cret" "s3cret"] }]', 'FILE is not JSON: line 2, column 23'],
@@ -225,7 +225,7 @@ describe('annals config check', () => {
 });
 
 describe('The site of a request', () => {
-  it('is that of x-site-id, whatever a token says, and none where a link says another', () => {
+  it('is that of x-site-id, whatever a token says, and none if a link says another', () => {
     const headers = { 'x-site-id': 'a', ...bearer({ site: 'b' }) };
     assert.equal(siteOf({ url: '/api/media/x/1/y?site=a', headers }), 'a');
     assert.equal(siteOf({ url: '/api/media/x/1/y?site=c', headers }), null);
@@ -258,7 +258,7 @@ describe('The site of a request', () => {
     assert.equal(siteOf({ url: '/api/media/x/1/y', headers: bearer({ site: 'a' }) }), 'a');
   });
 
-  it('is that of a token, and none where that says nothing that could be one', () => {
+  it('is that of a token, and none if that says nothing that could be one', () => {
     assert.equal(siteOf({ url: '/api/schemas', headers: bearer({ site: 'a' }) }), 'a');
     assert.equal(siteOf({ url: `/api/preview-data?token=${token({ site: 'a' })}`, headers: {} }), 'a');
     assert.equal(siteOf({ url: `/api/schemas?token=${token({ site: 'a' })}`, headers: {} }), null);

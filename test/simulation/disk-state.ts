@@ -7,8 +7,8 @@ export type File = { now: Bytes; durable: Bytes; pending: Change[] };
 export type Entry = File | 'folder';
 
 /**
- * A change of a folder: a name that is made, removed, or both where a file is renamed. All of it is on the disk, or
- * nothing.
+ * A change of a folder: a name that is made or removed, or both if a file is renamed. After a power cut all of it is on
+ * the disk, or nothing.
  */
 export type EntryChange = { folder: string; entries: [path: string, entry: Entry | null][] };
 
@@ -42,10 +42,10 @@ export const failedSyncs = ['later', 'never', 'there'] as const;
  *
  * @property cutAt the power is cut in this call of those that change something, counted from now; null for never.
  * @property chance of an error, in each call of these.
- * @property code that of the error; by default `EIO`, or `ENOSPC` where the call takes room.
- * @property only the one path that calls fail of; by default all.
- * @property failedSync what becomes of the bytes that a failed sync was to write: they are there, are written by a
- * later one, or never, though they are read from memory until the power is cut. By default any of these.
+ * @property code that of the error; by default `EIO`, or `ENOSPC` if the call takes room.
+ * @property only the one path on which calls fail; by default all.
+ * @property failedSync the fate of the bytes that a failed sync was to write: they are on the disk (`there`), are
+ * written by a later sync, or never, though they are read from memory until the power is cut. By default any of these.
  */
 export type Faults = {
   cutAt: number | null;
@@ -62,9 +62,9 @@ export const noFaults: Faults = { cutAt: null, chance: {} };
  *
  * @property now names as they are looked up; `durable`: those that a power cut leaves at least, and `names` the changes
  * in between.
- * @property changes so many calls have changed something since the faults were set.
+ * @property changes the number of calls that have changed something since the faults were set.
  * @property isOff the process, or the power, is gone: each call fails.
- * @property made what was counted; `trace` is of all calls in their order.
+ * @property made counters of the calls; `trace` is of all calls in their order.
  */
 export type DiskState = {
   random: () => number;

@@ -53,7 +53,7 @@ export function openDisk(random: () => number, kind: Kind) {
     switchOn(): void {
       disk.isOff = false;
     },
-    /** Cuts the power and brings it back: all that is left is what was synced, and by chance a part of the rest. */
+    /** Cuts the power and brings it back: only synced bytes are left, and by chance a part of the rest. */
     powerCut: (chance = random): void => cut(disk, chance),
     /** All files, as they are read now. */
     files: (): { path: string; bytes: Buffer }[] =>
@@ -64,7 +64,7 @@ export function openDisk(random: () => number, kind: Kind) {
 /** The calls of a disk: all that SQLite and `node:fs` need. Each may fail, and the power may be cut in it. */
 function callsOf(disk: DiskState) {
   return {
-    /** Opens a file. `make`: whether it is made; 'new' fails where it is there. */
+    /** Opens a file. `make`: whether the file is made; 'new' fails if it exists. */
     open(path: string, make: 'never' | 'new' | 'missing'): File {
       const found = disk.now.get(path);
       if (found === 'folder') throw new DiskError('EISDIR', 'open', path);

@@ -61,7 +61,7 @@ function commitJournal(disk: DiskState): void {
   }
 }
 
-/** Leaves what was synced, and by chance a part of the rest. */
+/** Leaves the synced bytes, and by chance a part of the rest. */
 export function cut(disk: DiskState, chance: () => number): void {
   disk.made.cuts += 1;
   keepNames(disk, keptOf(chance, disk.names, disk.kind.isJournal));
@@ -72,7 +72,7 @@ export function cut(disk: DiskState, chance: () => number): void {
     const bytes = afterCut(chance, entry.durable, entry.pending);
     left.set(entry, { now: bytes, durable: copyOf(bytes), pending: [] });
   }
-  // Its folder may not have been kept.
+  // The folder of an entry may not have been kept.
   const isThere = (path: string): boolean => path === '/' || (durable.has(path) && isThere(dirname(path)));
   const there = [...durable].filter(([path]) => isThere(path));
   disk.now = new Map(there.map(([path, entry]) => [path, left.get(entry) ?? entry]));

@@ -4,9 +4,7 @@ import type { Disk } from './disk.ts';
 import { DiskError, type File } from './disk-state.ts';
 import { placeOf } from './mounted.ts';
 
-/**
- * Stands in for `node:fs` in the product: its synchronous calls, on the simulated disk where the path is one of that.
- */
+/** Takes the place of `node:fs` in the product: its synchronous calls go to the simulated disk if the path is on it. */
 export * from 'node:fs';
 
 type Descriptor = { disk: Disk; path: string; entry: File | 'folder'; at: number };
@@ -56,7 +54,7 @@ export function readSync(descriptor: number, into: Uint8Array, offset: number, l
   return disk.read(entry, path, into.subarray(offset, offset + length), at);
 }
 
-/** At a position, or where the last one of these ended. */
+/** Writes at a position, or at the end of the write before. */
 export function writeSync(
   descriptor: number,
   bytes: Uint8Array,

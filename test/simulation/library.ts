@@ -10,7 +10,7 @@ export const { capi, wasm, vfs } = sqlite3;
 /** A place in its memory. */
 export type Pointer = number;
 
-/** Its functions, called without the conversions of {@link capi}. */
+/** The functions of the library, called without the conversions of {@link capi}. */
 export const raw = wasm.exports as Record<string, (...values: (number | bigint)[]) => number>;
 
 /** The bytes at a place. They are to be used before anything else is called, which may move all of the memory. */

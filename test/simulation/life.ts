@@ -30,7 +30,7 @@ if (!collection) throw new Error('the collection of the simulation is missing');
 const category = categoryOf(collection);
 export const target = { category, unique: uniqueFields(category, dataFields(collection.fields)) };
 
-/** Thrown where a process ends: the power was cut, or an error left no state to trust. */
+/** Thrown when a process ends: the power was cut, or an error left no state to trust. */
 export class Ended extends Error {
   override name = 'Ended';
 }
@@ -56,7 +56,7 @@ export function start({ disk, now, ids, seals }: World): Life {
   return { ...booted, directory, scrubber: product.openScrubber({ directory, databases, log }) };
 }
 
-/** Ends a process without a word: what it has written stays with the system. */
+/** Ends a process without a word: the system keeps the bytes that it has written. */
 export function kill({ disk }: World): void {
   disk.switchOff();
   closeDatabases();
@@ -64,13 +64,13 @@ export function kill({ disk }: World): void {
   disk.switchOn();
 }
 
-/** Ends a process by a power cut. @param chance says what the disk keeps of what was not synced. */
+/** Ends a process by a power cut. @param chance decides which bytes without a sync the disk keeps. */
 export function cutPower(world: World, chance?: () => number): void {
   kill(world);
   world.disk.powerCut(chance);
 }
 
-/** @throws BrokenPromise where the files are not what the story says. */
+/** @throws BrokenPromise if the files do not agree with the story. */
 export function check({ disk, story }: World, life: Life): void {
   disk.setFaults(noFaults);
   const { log, databases } = life;
@@ -98,7 +98,7 @@ function isLike(found: object, told: object): boolean {
   return Object.entries(told).every(([name, value]) => (found as Record<string, unknown>)[name] === value);
 }
 
-/** @throws BrokenPromise where a file holds what was erased, and was said to be gone. */
+/** @throws BrokenPromise if a file holds a text that was reported as erased. */
 function checkRemains(disk: Disk, { erased }: Story): void {
   const gone = erased.filter(({ isDone }) => isDone).map(({ mark }) => mark);
   if (gone.length === 0) return;
@@ -119,7 +119,7 @@ function readable(bytes: Buffer): Buffer {
 }
 
 /**
- * Does something as the writer thread does. @throws Ended where it would end; BrokenPromise for an error that had no
+ * Does something as the writer thread does. @throws Ended if the thread would end; BrokenPromise for an error without a
  * cause.
  */
 function tolerant({ disk }: World, run: () => void, otherwise: () => void = () => {}): void {
@@ -145,7 +145,7 @@ export function isOfDisk(error: unknown): boolean {
   return error instanceof SqliteError && /^SQLITE_(IOERR|FULL|CANTOPEN)/.test(error.code);
 }
 
-/** As `refusalsOf` of the writer thread has it. */
+/** Whether an error is a refusal, as `refusalsOf` of the writer thread decides. */
 function passes(error: unknown): boolean {
   return product.isDiskFull(error) || (error instanceof SqliteError && error.code.startsWith('SQLITE_CANTOPEN'));
 }
@@ -213,7 +213,7 @@ function archive(world: World, { log, databases }: Life, what: 'archive' | 'rewr
       db.close();
     }
   } catch (error) {
-    // It is told, and tried again later.
+    // The service reports the error, and tries again later.
     if (disk.isOff()) throw new Ended('the power is cut', { cause: error });
     if (isBad(error)) throw unforeseen(error);
   }
@@ -223,13 +223,13 @@ function archive(world: World, { log, databases }: Life, what: 'archive' | 'rewr
     try {
       log.segments.keep(made);
     } catch (error) {
-      // Of its file or folder: the log is as it was.
+      // An error of the segment's file or folder: the log is as it was.
       if (!(error instanceof DiskError) || disk.isOff()) throw error;
     }
   });
 }
 
-/** Cleans all files. Once it says so, nothing of what was erased is left. */
+/** Cleans all files. Once it reports that they are clean, nothing erased is left. */
 export function scrub(world: World, { scrubber }: Life): void {
   tolerant(world, () => {
     const { isClean } = scrubber.scrub([]);

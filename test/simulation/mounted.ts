@@ -9,10 +9,10 @@ type Mounted = { disk: Disk; folder: string };
 let mounted: Mounted | null = null;
 let count = 0;
 
-/** Has the product see a disk. @returns the path of its root. */
+/** Mounts a disk for the product. @returns the path of its root. */
 export function mount(disk: Disk): string {
   count += 1;
-  // As long as any other.
+  // The path of each disk has the same length.
   const folder = `/simulated-${String(count).padStart(9, '0')}`;
   mounted = { disk, folder };
   return folder;

@@ -5,7 +5,7 @@ import { below, oneOf } from './power-cut.ts';
 
 type Document = NonNullable<ReturnType<typeof foldDocument>>;
 
-/** A document of a run. All that is said of it holds its mark; `document`: null where it is gone. */
+/** A document of a run. All texts in it contain its mark; `document`: null once it is deleted. */
 export type Told = { id: string; stream: string; mark: string; version: number; document: Document | null };
 
 /** A command, with the outcome that it is to have; `failed`: the disk let it alone fail. */
@@ -25,10 +25,7 @@ export type Planning = {
   erased: ReadonlySet<string>;
 };
 
-/**
- * Plans a batch: creates, changes and deletes, some that are to be refused; as the first of them an erasure, where one
- * is wanted.
- */
+/** Plans a batch: creates, changes and deletes, some of which are to be refused; first an erasure, if one is wanted. */
 export function planBatch(planning: Planning, target: Target, wantsErasure: boolean): Planned[] {
   const { random, documents } = planning;
   const erasure = wantsErasure ? planErasure(planning) : null;
@@ -56,7 +53,7 @@ function planCreate({ random, now, documents }: Planning, target: Target): Plann
   return planOf(decideCreate(target, id, { at: now(), values: { title: mark, text: textOf(random, mark) } }));
 }
 
-/** A command about a document as it is by now; null where it is gone, or was never recorded. */
+/** A command about the present state of a document; null if the document is gone, or was never recorded. */
 function planChange({ random, now }: Planning, target: Target, told: Told): Planned | null {
   const { id, mark, version, document } = told;
   if (document === null || version === 0) return null;

@@ -12,9 +12,7 @@ export function oneOf<T>(random: Random, things: readonly T[]): T {
   return things[below(random, things.length)] as T;
 }
 
-/**
- * Of changes that no sync has covered, those that are kept: a journal keeps them up to one of them, another disk any.
- */
+/** The changes kept of those that no sync has covered: a journal keeps them up to one of them, another disk any. */
 export function keptOf<T>(random: Random, changes: readonly T[], isInOrder: boolean): T[] {
   const chance = oneOf(random, [0, 1, random()]);
   if (isInOrder) return changes.slice(0, chance === 1 ? changes.length : below(random, changes.length + 1));
@@ -34,7 +32,7 @@ export function afterCut(random: Random, durable: Bytes, pending: readonly Chang
   const cut = oneOf(random, cuts);
   for (const change of keptOf(random, pending, random() < 0.5))
     for (const part of partsOf(random, change, cut)) applyTo(left, part);
-  // The new size of a file can be on the disk without what was written there.
+  // The new size of a file can be on the disk without the bytes that were written there.
   const longest = pending.reduce((most, change) => Math.max(most, endOf(change)), left.size);
   if (longest > left.size && random() < 0.25) applyTo(left, { size: longest });
   return left;

@@ -7,7 +7,7 @@ import { append, check, cutPower, Ended, kill, type Life, scrub, start, type Wor
 import * as product from './product.ts';
 import { openWorld } from './run.ts';
 
-/** A disk that keeps no more than it has to, where each file and folder needs its own sync. */
+/** A disk that keeps no more than it must: each file and folder needs its own sync. */
 function strictWorld(t: TestContext): World {
   const world = openWorld(createRandom(7), { isJournal: false, ignoresSync: false });
   t.after(() => kill(world));
@@ -39,7 +39,7 @@ function startSound(world: World): Life {
   return life;
 }
 
-/** Cuts the power: nothing is left but what was synced. @returns the next process. */
+/** Cuts the power: only synced bytes are left. @returns the next process. */
 function cutAndStart(world: World): Life {
   cutPower(world, () => 0);
   return startSound(world);
@@ -94,7 +94,7 @@ describe('After a power cut on a disk that keeps no more than it has to', () => 
     appendMany(world, first, 4);
     append(world, first, true);
     first.databases[0].pragma('wal_checkpoint(TRUNCATE)');
-    // That the disk is full passes.
+    // A full disk does not last.
     world.disk.setFaults({ cutAt: null, chance: { sync: 1 }, code: 'ENOSPC', only: '/log.db', failedSync: 'never' });
     scrub(world, first);
     assert.ok(world.disk.made.errors > 0);

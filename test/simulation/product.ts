@@ -10,7 +10,7 @@ const instead: Record<string, string> = {
   'node:crypto': new URL('crypto.ts', import.meta.url).href,
 };
 
-/** These are loaded once more for the simulation; all others are those that everybody has. */
+/** These folders are loaded once more for the simulation; all other modules are the usual ones. */
 const folders = ['events', 'storage', 'projections'].map((name) => `${root}${name}/`);
 
 registerHooks({

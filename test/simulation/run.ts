@@ -41,9 +41,9 @@ let isWarm = false;
 
 /**
  * One run: some processes, one after the other, that write, archive and erase on one disk until their power is cut or
- * they end otherwise. Each finds all that was acknowledged by those before it. All of it follows from the seed.
+ * they end otherwise. Each finds everything that was acknowledged before. All of it follows from the seed.
  *
- * @throws BrokenPromise where it does not.
+ * @throws BrokenPromise if a process misses something.
  */
 export function simulate(options: RunOptions): Ran {
   // A thread looks at some settings of SQLite once: each run is to make the same calls, whether it is the first or not.
@@ -86,11 +86,11 @@ function warmUp(): void {
   kill(world);
 }
 
-/** One process that works, and before it, at times, one that has trouble at its start. @returns how many there were. */
+/** One process that works, at times after one that fails at its start. @returns the number of processes. */
 function live(world: World, steps: readonly number[]): number {
   const { disk, random } = world;
   let starts = 1;
-  // Some have trouble from the beginning: they may not start.
+  // Some processes have trouble from the beginning: they may not start.
   if (random() < 0.35) {
     disk.setFaults(faultsOf(random));
     const { errors } = disk.made;

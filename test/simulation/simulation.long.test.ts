@@ -15,7 +15,7 @@ describe('The log on a simulated disk, in long runs', () => {
     assert.ok(sums.cuts > runs && sums.events > runs && sums.erased > runs / 10 && sums.errors > runs / 10);
   });
 
-  it('loses events in most runs where the disk ignores syncs', async () => {
+  it('loses events in most runs if the disk ignores syncs', async () => {
     const { failures } = await runAll({ seed: 1, runs: 20, threads: 2, ignoresSync: true });
     assert.ok(failures.length >= 15, `${failures.length} of 20`);
   });

@@ -17,7 +17,7 @@ describe('The log on a simulated disk', () => {
     }
   });
 
-  it('loses events where the disk ignores syncs, and that is found', () => {
+  it('loses events if the disk ignores syncs, and that is found', () => {
     const isLost = (at: number) => {
       try {
         simulate({ seed: at, ignoresSync: true, isBrief: true });

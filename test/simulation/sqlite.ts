@@ -54,7 +54,7 @@ export default class Database {
     }
     openOnes.add(this);
     capi.sqlite3_extended_result_codes(this.pointer, 1);
-    // As better-sqlite3 was compiled, and opens files.
+    // The settings with which better-sqlite3 was compiled, and opens files.
     capi.sqlite3_db_config(this.pointer, capi.SQLITE_DBCONFIG_DEFENSIVE, 1, 0);
     this.exec('PRAGMA page_size = 4096; PRAGMA foreign_keys = 1');
   }
@@ -79,7 +79,7 @@ export default class Database {
     return statement;
   }
 
-  /** @returns the first statement of a text, and where the rest begins. */
+  /** @returns the first statement of a text, and the rest of the text. */
   compile(sql: string): [Statement | null, string] {
     if (!this.open) throw new TypeError('The database connection is not open');
     const bytes = Buffer.from(`${sql}\0`);

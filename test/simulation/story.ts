@@ -9,10 +9,10 @@ import { type Planned, planBatch, type Target, type Told } from './plans.ts';
 /** An event of which it was said that it is recorded. `body`: null once it is erased. */
 type Kept = { header: string; body: string | null; stream: string };
 
-/** An erasure that is recorded, and the mark of what it took. */
+/** A recorded erasure, and the mark of the erased document. */
 export type Erased = { position: number; mark: string; isDone: boolean };
 
-/** Thrown where the log, or another file, is not what it was said to be. */
+/** Thrown if the log, or another file, differs from what was acknowledged. */
 export class BrokenPromise extends Error {
   override name = 'BrokenPromise';
 }
@@ -27,7 +27,7 @@ export function beginStory(random: () => number, now: () => number) {
   /** A batch of which it is not known whether it was recorded. */
   let open: Planned[] = [];
 
-  /** Takes the events of the open batch for recorded. @throws BrokenPromise where these are others. */
+  /** Takes the events of the open batch for recorded. @throws BrokenPromise if others were found. */
   function settle(found: readonly EventText[]): void {
     const accepted = open.filter(({ outcome }) => outcome === 'ok').map(({ command }) => command);
     if (found.length !== accepted.length)
@@ -88,7 +88,7 @@ export function beginStory(random: () => number, now: () => number) {
       const more = found.slice(kept.length);
       const own = more.filter(({ header }) => headerOf(header).stream === schemaStream);
       const rest = more.filter((event) => !own.includes(event));
-      // An erasure may have failed alone, for it reads segments: its answer was lost with that of the batch.
+      // An erasure may have failed by itself, because it reads segments: its answer was lost with that of the batch.
       const [first] = open;
       const planned = open.filter(({ outcome }) => outcome === 'ok').length;
       if (first?.command.erases && rest.length === planned - 1) first.outcome = 'failed';

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Ran } from './run.ts';
 import type { WorkerInput, WorkerMessage } from './worker.ts';
 
-/** So many runs, of the seeds from `seed` on, in so many threads. */
+/** `runs` runs, of the seeds from `seed` on, in `threads` threads. */
 export type Asked = { seed: number; runs: number; threads: number; ignoresSync: boolean };
 
 /** The figures of all runs that found nothing, and the others, by their seeds. */

@@ -19,10 +19,10 @@ const locksOf = new Map<string, Locks>();
 
 let nextRandom = (): number => 0;
 
-/** Sets where SQLite has its random numbers from, of which its write-ahead log takes some. */
+/** Sets the source of SQLite's random numbers, which its write-ahead log uses too. */
 export function seedRandomness(random: () => number): void {
   nextRandom = random;
-  // It asks for new ones the next time.
+  // SQLite asks for new random bytes the next time.
   capi.sqlite3_randomness(0, 0);
 }
 
@@ -122,7 +122,7 @@ function sync(pointer: Pointer): number {
   disk?.sync(file, path);
   if (!handle.syncsFolder) return ok;
   handle.syncsFolder = false;
-  // SQLite goes on where that fails, as on Unix.
+  // SQLite goes on if this sync fails, as on Unix.
   return calling(ok, () => done(disk?.syncFolder(dirname(path))));
 }
 
@@ -164,7 +164,7 @@ const methods = {
   },
   xFileControl: () => capi.SQLITE_NOTFOUND,
   xSectorSize: () => 4096,
-  // Those of a file on Linux: a write that is cut leaves the bytes beside it as they were.
+  // The characteristics of a file on Linux: a write that is cut off leaves the bytes beside it as they were.
   xDeviceCharacteristics: () => capi.SQLITE_IOCAP_POWERSAFE_OVERWRITE | subpageRead,
   xShmMap(file: Pointer, region: number, size: number, extend: number, result: Pointer) {
     wasm.poke(result, handleOf(file).locks.map(file, { region, size, extend: extend !== 0 }), '*');
@@ -207,7 +207,7 @@ Object.assign(system, { $iVersion: 2, $szOsFile: 8, $mxPathname: 512 });
 
 type Installed = Parameters<typeof vfs.installVfs>[0];
 
-/** Has SQLite call the simulated disk for every file. Once for a thread. */
+/** Makes SQLite call the simulated disk for every file; done once for a thread. */
 vfs.installVfs({
   io: { struct: io, methods: methods as unknown as NonNullable<Installed['io']>['methods'] },
   vfs: {

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Ran, simulate } from './run.ts';
 
-/** The runs of a thread: from a seed on, each so many after the one before. */
+/** The runs of a thread: the seeds from `seed` on, each `every` after the one before. */
 export type WorkerInput = { seed: number; runs: number; every: number; ignoresSync: boolean };
 
 /** How a run went: `failure` is why it failed. */

@@ -40,7 +40,7 @@ contract('a bucket', { kind: 'bucket', incoming: join(folder, 'received'), bucke
 
 describe('a folder for files that is removed while it is open', { skip: process.platform !== 'linux' }, () => {
   it('refuses what it is given, and does not go on trying', { timeout: 20_000 }, async () => {
-    // As a mounted one, it is still there, but nothing can be made in it.
+    // Like a mounted folder, it still exists, but nothing can be made in it.
     const removed = join(folder, 'removed');
     mkdirSync(removed);
     const number = openSync(removed, 'r');
@@ -115,7 +115,7 @@ function contract(name: string, settings: BlobSettings, plant: Plant): void {
       await store.remove(none);
     });
 
-    it('are kept anew where a copy of another size lies, which no store makes', async () => {
+    it('are kept anew if a copy of another size lies, which no store makes', async () => {
       const bytes = randomBytes(5000);
       const sha256 = sha256Of(bytes);
       await plant(`${sha256.slice(0, 2)}/${sha256}`, bytes.subarray(0, 999));
@@ -348,7 +348,7 @@ function isUnavailable(reason: BlobsUnavailableError['reason'], message: RegExp)
   return (error) => error instanceof BlobsUnavailableError && error.reason === reason && message.test(error.message);
 }
 
-/** How many files and connections the process has open, where the system tells. */
+/** How many files and connections the process has open; 0 on systems that do not tell. */
 function descriptors(): number {
   return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0;
 }
@@ -367,7 +367,7 @@ describe('texts that are kept for ever in a folder', () => {
 });
 
 describeWithBucket('texts that are kept for ever in a bucket', () => {
-  it('are the first ones of their names, also where several services come at once', async () => {
+  it('are the first ones of their names, also if several services come at once', async () => {
     const settings = { kind: 'bucket' as const, incoming: join(folder, 'rivals'), ...reach, bucket: name };
     const rivals = ['a\n', 'b\n', 'c\n'].map((text) => ({ text, store: openBlobStore(settings) }));
     const kept = await Promise.allSettled(rivals.map(({ store, text }) => store.anchor('0020-ab', text)));
@@ -406,7 +406,7 @@ describeWithBucket('a new bucket that several logs take at once', () => {
 });
 
 describeWithBucket('texts that are kept for ever in a bucket with Object Lock', () => {
-  // It goes with its server: locked files cannot be removed.
+  // The bucket is lost when its server ends: locked files cannot be removed.
   const locked = { ...reach, bucket: `annals-test-locked-${randomBytes(8).toString('hex')}` };
   const settings = { kind: 'bucket' as const, incoming: join(folder, 'locked'), ...locked, checkpointDays: 1 };
   const store = openBlobStore(settings);
@@ -431,7 +431,7 @@ describeWithBucket('texts that are kept for ever in a bucket with Object Lock', 
     assert.equal((await Array.fromAsync(store.anchors())).length, 2);
   });
 
-  it('are refused where there is no such lock', async () => {
+  it('are refused if there is no such lock', async () => {
     const plain = openBlobStore({ ...settings, bucket: bucket.name });
     await plain.prepare('annals/one');
     await assert.rejects(plain.anchor('0003-ab', 'x\n'), /has no Object Lock: .*ANNALS_S3_CHECKPOINT_DAYS/);

@@ -28,13 +28,13 @@ describe('The files of a folder', () => {
     assert.deepEqual(readdirSync(folder).sort(), ['.new.json.2.partial', 'list.json']);
   });
 
-  it('leave no part where one cannot be put there', async (t) => {
+  it('leave no part if one cannot be put there', async (t) => {
     const folder = temporaryFolder(t);
     await assert.rejects(openFolderFiles(folder).send('list.json', join(folder, 'missing')), { code: 'ENOENT' });
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  it('are read back after they were sent, where only another process of the series may have removed them', async (t) => {
+  it('are read back after they were sent, if only another process of the series may have removed them', async (t) => {
     const place = openFolderFiles(temporaryFolder(t));
     const losing = { ...place, send: async () => {} };
     const sent = { path: '', sha256: '' };

@@ -24,7 +24,7 @@ describe('the lock of a data directory', () => {
   it('ends with the process that holds it, however that ends', async (t) => {
     const folder = temporaryFolder(t);
     const module = new URL('../../storage/lock.ts', import.meta.url).href;
-    // It does not keep what it was given, and has no garbage left.
+    // The process drops the returned lock, and has no garbage left.
     const source = `
       import { lockDirectory } from ${JSON.stringify(module)};
       lockDirectory(${JSON.stringify(folder)}, 'another');

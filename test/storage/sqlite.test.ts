@@ -91,7 +91,7 @@ describe('opening a SQLite file', () => {
     assert.ok(kept < 100_000, `${kept} bytes before the commit`);
   });
 
-  it('overwrites deleted secrets with zeros where that is asked for', (t) => {
+  it('overwrites deleted secrets with zeros if that is asked for', (t) => {
     const path = join(temporaryFolder(t), 'vault.db');
     const db = openDatabase(path, { durability: 'full', secureDelete: true });
     db.exec(`CREATE TABLE s (v TEXT); INSERT INTO s VALUES ('a-secret-to-forget')`);

@@ -84,7 +84,7 @@ export function altered(files: Files, name: string, change: (text: string) => st
   return { ...files, [name]: after };
 }
 
-/** With what its JSON says changed. */
+/** A copy of an archive with changed JSON. */
 export function restated(files: Files, name: string, change: (thing: Thing) => void): Files {
   const thing = JSON.parse(String(files[name]));
   change(thing);

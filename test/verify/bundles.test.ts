@@ -82,14 +82,14 @@ describe('annals-verify on bundles', () => {
     assert.match(text, /^SOUND \(7 events/m);
   });
 
-  it('proves that no later version was left out where all later headers are there', async () => {
+  it('proves that no later version was left out if all later headers are there', async () => {
     const { exit, text } = await run([...pinned, folderOf(honest(log, signer, { isComplete: true }))]);
     assert.equal(exit, 0, text);
     assert.match(text, /proven +up to event 16 there is no later version/);
     assert.doesNotMatch(text, /later versions than/);
   });
 
-  it('takes erased payloads for gone where an event declares it, also in another stream', async () => {
+  it('takes erased payloads for gone if an event declares it, also in another stream', async () => {
     assert.match(await verdictOf(...pinned, folderOf(personBundle())), /^0 SOUND \(5 events/);
     const other = bundleOf(log, signer, account, undefined, options);
     assert.equal(other.erasures.length, 1);
@@ -137,7 +137,7 @@ describe('annals-verify on bundles', () => {
     );
   });
 
-  it('says what is not proven where payloads were withheld', async () => {
+  it('says what is not proven if payloads were withheld', async () => {
     const bundle = honest();
     delete bundle.document;
     bundle.events = bundle.events.map(({ header, proof }: Thing) => ({ header, payload: null, withheld: true, proof }));
@@ -196,7 +196,7 @@ function rewrite(): Entry[] {
   return log.map((entry, at) => (at === 3 ? rewritten(entry, {}, { set: { title: 'Never said' } }) : entry));
 }
 
-/** The same log until 6, and another one after it. */
+/** The log up to 6, with other entries after that. */
 function forked(): Entry[] {
   return log.map((entry, index) => (index < 6 ? entry : rewritten(entry, { correlationId: 'forked' })));
 }
@@ -669,7 +669,7 @@ describe('annals-verify and a lying server: bundles', () => {
     );
   });
 
-  it('takes a proof that is given where the pack has none, or one that was spoilt on its way', async () => {
+  it('takes a proof that is given if the pack has none, or one that was spoilt on its way', async () => {
     const given = writeNote(join(folder, 'given.json'), JSON.stringify(answerOf(log, 6, 16)));
     for (const earlier of [[], [{ size: 6, proof: [] }]]) {
       const path = folderOf({ ...honest(), earlier });

@@ -12,7 +12,7 @@ const signer = createSigner();
 const stranger = createSigner();
 const pinned = ['--key', signer.verifierKey];
 const log = lively();
-/** The same log until 6, and another one after it. */
+/** The log up to 6, with other entries after that. */
 const forked = log.map((entry, index) => (index < 6 ? entry : rewritten(entry, { correlationId: 'forked' })));
 const [six, all] = [noted('six', log, 6), noted('all', log)];
 
@@ -59,7 +59,7 @@ describe('annals-verify compare', () => {
     );
   });
 
-  it('asks for a proof where the sizes differ, and follows it from the smaller one', async () => {
+  it('asks for a proof if the sizes differ, and follows it from the smaller one', async () => {
     const call = 'GET /api/audit/consistency?from=6&to=16';
     assert.match(
       await compare(all, six),

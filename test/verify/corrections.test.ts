@@ -78,7 +78,7 @@ describe('annals-verify on a log whose clock was corrected', () => {
     assert.deepEqual([exit, /before event 5, where the clock/.test(text)], [0, true], text);
   });
 
-  it('says so where nothing that is shown comes after it', async () => {
+  it('says so if nothing that is shown comes after it', async () => {
     const { entries, record } = createHistory();
     record('system/schema', 'schema.changed', { schema: { collections: [], globals: [] } });
     record(post, 'document.created', document, ahead);
@@ -107,7 +107,7 @@ describe('annals-verify on a log whose clock was corrected', () => {
     assert.match(await verdictOf(...pinned, exportFrom(1, 'ndjson', filters, { corrections: [] })), goesBack);
   });
 
-  it('finds times before the correction unsound where they come after it', async () => {
+  it('finds times before the correction unsound if they come after it', async () => {
     const early = history({ recordedAt: '2026-11-20T12:00:04.999Z' });
     assert.match(await verdictOf(...pinned, bundleFrom(early)), goesBack);
     assert.match(await verdictOf('--trust-inside', logFrom(early)), goesBack);

@@ -92,7 +92,7 @@ export function bodyOf(data: Json, context: JsonObject = { ip: '127.0.0.1' }): s
   return JSON.stringify({ salt: randomBytes(32).toString('base64'), data, context });
 }
 
-/** The same entry with another header or payload, as somebody would write it who can write the log. */
+/** An entry with another header or payload, as an attacker would write it who can write the log. */
 export function rewritten({ header, body }: Entry, changes: Partial<Header>, data?: JsonObject): Entry {
   const newBody = data === undefined ? body : bodyOf(data);
   const payload = data === undefined ? header.payload : commitmentOf(newBody as string);
@@ -292,7 +292,7 @@ export async function zipOf(
   const entries = Array.isArray(files) ? files : Object.entries(files);
   const options = { mtime: new Date('2026-11-20T12:00:00Z'), forceZip64Format: isLarge };
   for (const [name, content] of entries) {
-    // As a stream, so that the sizes come after the data, and not packed, as files are.
+    // Written as a stream, so that the sizes come after the data, and not compressed, as files are.
     if (name.startsWith('files/'))
       zip.addReadStream(Readable.from([Buffer.from(content)]), name, { ...options, compress: false });
     else zip.addBuffer(Buffer.from(content), name, options);

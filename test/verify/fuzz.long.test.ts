@@ -64,7 +64,7 @@ function idleBytes(zip: Buffer): Set<number> {
     range(local + 4, local + 6);
     range(local + 10, local + 14);
     idle.add(data + zip.readUInt32LE(at + 20) - 1);
-    // An extra field, where there is one, names the time once more.
+    // If there is an extra field, it names the time once more.
     range(at + 46 + zip.readUInt16LE(at + 28), at + 46 + zip.readUInt16LE(at + 28) + zip.readUInt16LE(at + 30));
     range(local + 30 + zip.readUInt16LE(local + 26), data);
     at += 46 + zip.readUInt16LE(at + 28) + zip.readUInt16LE(at + 30);
@@ -207,7 +207,7 @@ describe('annals-verify on damaged files', () => {
         else if (replacement === undefined) delete holder[path.at(-1) as string];
         else Object.defineProperty(holder, path.at(-1) as string, { value: replacement, enumerable: true });
         if (JSON.stringify(altered) === JSON.stringify(bundle)) return;
-        // That the newest schema is left out shows only where all later headers are there, see below.
+        // A missing newest schema shows only if all later headers are there, see below.
         if (path.join() === `schemas,${bundle.schemas.length - 1}` && replacement === undefined) return;
         const verdict = await verdictOf(...pinned, bundleIn(folder, 'altered', altered));
         assert.match(verdict, /^[12] (NOT SOUND|UNDECIDED): /, `${path.join('.')} → ${JSON.stringify(replacement)}`);

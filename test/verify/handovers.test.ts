@@ -128,7 +128,7 @@ describe('annals-verify with a hand-over', () => {
     assert.match(await verdict([noteOf(entries, [old])]), /^1 .*does not name two keys/);
   });
 
-  it('refuses signatures of the old key from after it, of the new key from before it, and a second one', async () => {
+  it('refuses later signatures of the old key, earlier ones of the new key, and a second one', async () => {
     const late = shownWith([handover(old, now)], { by: old });
     assert.match(
       await verdictOf(...by(old), late),

@@ -51,7 +51,7 @@ export function lively(): Entry[] {
   return entries;
 }
 
-/** The same log once the erasure has happened. */
+/** The log after the erasure. */
 export function erased(entries: readonly Entry[]): Entry[] {
   return entries.map((entry) => ([3, 5].includes(entry.header.position) ? { ...entry, body: null } : entry));
 }

@@ -109,7 +109,7 @@ describe('annals-verify on a copy of log.db', () => {
     );
   });
 
-  it('takes an older copy with a proof that the log went on from it, and finds what is altered in it before that', async () => {
+  it('takes an older copy with a proof that the log continues it, and finds alterations before that', async () => {
     const [five, newer] = [at(3, (entry) => rewritten(entry, { correlationId: 'x' })), noteOf(log, [signer])];
     const since = writeNote(join(folder, 'since.txt'), newer);
     const args = ['--key', signer.verifierKey, '--checkpoint', since];
@@ -140,7 +140,7 @@ describe('annals-verify on a copy of log.db', () => {
     );
   });
 
-  it('holds it against kept checkpoints of the same log only, also where no key is known', async () => {
+  it('holds it against kept checkpoints of the same log only, also if no key is known', async () => {
     const other = writeNote(join(folder, 'other.txt'), noteOf(log, [stranger], 6, 'annals/other'));
     assert.match(
       await verdictOf('--trust-inside', '--checkpoint', other, logOf()),
@@ -176,7 +176,7 @@ describe('annals-verify on headers of both versions', () => {
     assert.match(await verdictOf(...pinned, logOf(signed(since(8, { v: 2, batch })))), /^0 SOUND/);
   });
 
-  it('rejects one of version 1 behind one of version 2, and one of version 2 in a log of format 2', async () => {
+  it('rejects version 1 behind version 2, and version 2 in a log of format 2', async () => {
     const entries = at(9, (entry) => rewritten(entry, { v: 1 }), since(8, { v: 2 }));
     assert.match(
       await verdictOf(...pinned, logOf(signed(entries))),

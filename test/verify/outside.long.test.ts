@@ -37,9 +37,7 @@ const hasPython = spawnSync('python3', ['-c', 'import cryptography']).status ===
 const skip = hasPython ? false : 'there is no python3 with the package cryptography';
 const folder = useFolder();
 
-/**
- * The inputs of both verifiers, and their expected results: their exit codes differ only where docs/verify.py says so.
- */
+/** The inputs of both verifiers, and their expected results: their exit codes differ only if docs/verify.py says so. */
 type Case = { says: string; path: string; exit: number; outside: number };
 const cases: Case[] = [];
 let made = 0;

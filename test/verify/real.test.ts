@@ -70,7 +70,7 @@ describe('annals-verify on what a service has written', () => {
     assert.match(await verdictOf(...pinned, join(service.data, 'log.db')), /^0 SOUND/);
   });
 
-  it('finds one byte of a payload, one of a header, and one of a file that is not what it was', async () => {
+  it('finds one changed byte of a payload, of a header, and of a file', async () => {
     for (const [what, says] of [
       [
         "UPDATE payloads SET body = replace(body, 'Second', 'Secund')",

@@ -116,7 +116,7 @@ describe('annals-verify makes again what people read', () => {
     );
   });
 
-  it('and leaves no file open, also where it found something', { skip: process.platform !== 'linux' }, async () => {
+  it('and leaves no file open, also if it found something', { skip: process.platform !== 'linux' }, async () => {
     const table = await archives.range(events, 'csv', 1, all);
     const ndjson = String(table['events.ndjson']);
     const lines = ndjson.split('\n');
@@ -147,7 +147,7 @@ describe('annals-verify makes again what people read', () => {
     }
   });
 
-  it('and writes the true page of a pack whose own lies, without one too, but nothing that is not proven', async () => {
+  it('and writes the true page of a pack whose own is false or missing, but nothing unproven', async () => {
     const pack = await archives.bundle(events, post);
     const { 'summary.html': honest, ...rest } = pack;
     for (const [files, verdict] of [
@@ -507,7 +507,7 @@ describe('annals-verify and a lying server: what people read', () => {
     assert.deepEqual(but, ['nothing in events.cloudevents.ndjson is proven']);
   });
 
-  it('goes without what was taken out of a pack, for it can be made again', async () => {
+  it('does not need what was taken out of a pack, because it can be made again', async () => {
     const { 'README.txt': _, 'summary.html': __, 'annals-verify.mjs': ___, ...files } = await pack();
     assert.match(await verdictOf(...pinned, folderOf(files)), /^0 SOUND \(\d+ events, [\d.]+ s\)$/);
     const newer = restated(files, 'bundle.json', (bundle) => {

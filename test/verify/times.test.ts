@@ -121,7 +121,7 @@ describe('annals-verify on how old the newest proven event is', () => {
       const { text: json } = await run([...pinned, '--json', thing]);
       assert.equal(JSON.parse(json).newest.recordedAt, time);
     }
-    // Of CSV that was picked nothing is proven, and a range without events proves nothing.
+    // A selection in CSV proves nothing, and neither does a range without events.
     for (const made of [
       exportOf(log, signer, 1, 16, { kind: 'csv', filters: { collection: 'posts' } }),
       exportOf(log, signer, 5, 4),
@@ -129,7 +129,7 @@ describe('annals-verify on how old the newest proven event is', () => {
       assert.doesNotMatch((await run([...pinned, exportIn(folder, name(), made)])).text, newest);
   });
 
-  it('says it in words, and that a clock is wrong where the event is of later', async () => {
+  it('says it in words, and that a clock is wrong if the event is of later', async () => {
     const hour = 3_600_000;
     for (const [before, words] of [
       [5000, /^[5-9] seconds before now$/],
@@ -199,7 +199,7 @@ describe('annals-verify on witnesses', () => {
     }
   });
 
-  it('is not content with a cosignature that does not fit, and with a stamped checkpoint that is not of the log', async () => {
+  it('rejects a cosignature that does not fit, and a stamped checkpoint that is not of the log', async () => {
     const note = noteWith();
     const wrong = cosigned(note, late).replace(/(.{20})....\n$/, '$1AAA=\n');
     const elsewhere = note + cosignature(at(15, late), witness, new Date(late));
@@ -285,7 +285,7 @@ describe('annals-verify on witnesses', () => {
       'annals-15.txt',
     ]);
     assert.deepEqual([...readFileSync(join(folderOut, 'annals-15-tsa.example.tst'))], [3]);
-    // As the log signed it, without the lines that came later.
+    // The checkpoint as the log signed it, without the lines that came later.
     assert.equal(readFileSync(join(folderOut, 'annals-13.txt'), 'utf8'), noteOf(log, [signer], 13));
     const nothing = await verdictOf(...pinned, '--tokens', folderOut, bundleIn(folder, name(), whole()));
     assert.match(nothing, /^2 UNDECIDED: there are no time-stamp tokens that --tokens could write$/);

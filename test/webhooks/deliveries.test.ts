@@ -35,7 +35,7 @@ describe('The deliveries of a document', () => {
     assert.deepEqual(positions(now + 1000), [2]);
   });
 
-  it('are due from the earliest on again when a parked one is made again, also where a later one is under way', (t) => {
+  it('are due again from the earliest on once a parked one is retried, despite a later one under way', (t) => {
     const { positions, one, fail, retry, succeed } = openQueue(t);
     fail(one(1, now), { ...trouble, dueAt: null });
     assert.deepEqual(positions(now), [2, 3]);

@@ -14,7 +14,7 @@ describe('a service that is killed while it delivers', () => {
     const receiver = createServer(async (request, response) => {
       const { data } = JSON.parse((await request.toArray()).join(''));
       came.push({ id: data.id, version: data.version, message: request.headers['webhook-id'] });
-      // Some are killed between the answer and what is noted of it, some before the answer.
+      // Some services are killed between the answer and the note of it, some before the answer.
       await wait(Math.random() * 20);
       response.writeHead(204).end();
     }).listen(0, '127.0.0.1');

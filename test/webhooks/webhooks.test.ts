@@ -43,7 +43,7 @@ const schema = {
 type Body = any;
 type Came = { headers: IncomingMessage['headers']; text: string; body: Body };
 
-/** A receiver; `answer` says how it answers, with 204 where it says nothing. */
+/** A receiver; `answer` gives its status, and without one it answers 204. */
 async function receive(t: TestContext, answer: (came: Came, response: ServerResponse) => unknown = () => 204) {
   const came: Came[] = [];
   const server = createServer(async (request, response) => {
@@ -214,7 +214,7 @@ describe('a webhook', () => {
     const receiver = await receive(t, ({ body }, response) => {
       // The first message may come before the answer that names its document.
       if (bad !== '' && body.data.id !== bad) hasOther = true;
-      // It is not taken before another document has gone on.
+      // The receiver refuses the bad document until another document has gone on.
       else if (failures < 3 || !hasOther) {
         failures += 1;
         if (failures === 1) return 500;
@@ -317,7 +317,7 @@ describe('a webhook', () => {
 });
 
 describe('a webhook whose receiver was away', () => {
-  /** Documents `0` to `2` wait for an hour after their first failures; `receiver` says what comes when it is back. */
+  /** Documents `0` to `2` wait for an hour after their first failures; `receiver` gets the messages once it is back. */
   async function waiting(t: TestContext, options: Options = {}) {
     const state = { status: 503, refused: '' };
     const receiver = await receive(t, ({ body }) => (body.data.id === state.refused ? 503 : state.status));
@@ -370,7 +370,7 @@ describe('a webhook whose receiver was away', () => {
     await eventually(async () => (await all())[0]?.attempts === 3);
   });
 
-  it('gets all that waits and all that is parked where it is asked for, in order of each document', async (t) => {
+  it('gets all that waits and all that is parked on request, in order of each document', async (t) => {
     let time = Date.now();
     const { state, receiver, webhooks, ids, all } = await waiting(t, { now: () => time });
     time += 4 * 24 * 60 * 60 * 1000;

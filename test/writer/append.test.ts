@@ -41,7 +41,7 @@ function connected(t: TestContext) {
 }
 
 describe('The way to the writer', () => {
-  it('lets a few wait for as long as it takes, and no more than those once the first has waited for long', async (t) => {
+  it('lets a few wait for as long as it takes, and only those once the first has waited for long', async (t) => {
     const { append, answer, clock, came, isCrowded, last } = connected(t);
     append(few - 1);
     clock.now = 3_600_000;
@@ -62,7 +62,7 @@ describe('The way to the writer', () => {
     assert.equal(isCrowded(), false);
   });
 
-  it('refuses what would have to wait for too long by what the writer has done of late, also behind what is to come', async (t) => {
+  it('refuses writes that would wait too long at the recent speed of the writer, counting those to come', async (t) => {
     const { append, answer, clock, isCrowded, last } = connected(t);
     append(6 * few);
     for (let answers = 0; answers < 4; answers += 1) {
@@ -97,7 +97,7 @@ describe('The way to the writer', () => {
     assert.equal(isCrowded(7 * few), false);
   });
 
-  it('lets so many wait at most, and what they are may be so large', async (t) => {
+  it('bounds the number of waiting commands, and their size', async (t) => {
     const full = connected(t);
     full.append(commands);
     assert.equal(full.isCrowded(), true);
@@ -118,7 +118,7 @@ describe('The way to the writer', () => {
     await Promise.all(large.appended);
   });
 
-  it('takes writes that no client would send again however long the line is, and nothing refused comes to the writer', async (t) => {
+  it('accepts writes that no client would repeat, however long the queue is; refused ones never reach the writer', async (t) => {
     const { append, appendAnyway, answer, came, last } = connected(t);
     append(commands);
     append(5);

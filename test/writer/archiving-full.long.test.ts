@@ -19,7 +19,7 @@ describe('a service whose segments have no room', () => {
   const whole = useSmallDisk(40_000_000);
   const own = useFolder();
   const usual = { ...usualSizes };
-  // Of the whole process, so that few events make a segment.
+  // Sizes for the whole process, with which few events make a segment.
   before(() => Object.assign(usualSizes, { events: 40, hot: 10 }));
   after(() => Object.assign(usualSizes, usual));
 
@@ -80,7 +80,7 @@ describe('a service whose segments have no room', () => {
     assert.equal(findingIn(data), null);
   });
 
-  it('loses nothing where the log has none either', { skip: whole.skip }, async (t) => {
+  it('loses nothing if the disk of the log is full too', { skip: whole.skip }, async (t) => {
     const data = join(whole.folder, 'data');
     const service = await startHere(t, config, { data });
     const titles: string[] = [];

@@ -24,7 +24,7 @@ import { remainsIn } from '../helpers/leftovers.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
 import { findingIn } from '../projections/directory.ts';
 
-// Of the whole process, so that few events make a segment.
+// Sizes for the whole process, with which few events make a segment.
 Object.assign(usualSizes, { events: 20, hot: 5 });
 
 const config: Config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };

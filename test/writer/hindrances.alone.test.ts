@@ -13,7 +13,7 @@ import { remainsIn } from '../helpers/leftovers.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
 import { findingIn } from '../projections/directory.ts';
 
-// Of the whole process, so that few events make a segment.
+// Sizes for the whole process, with which few events make a segment.
 const sizes = { events: 10, hot: 2 };
 Object.assign(usualSizes, sizes);
 
@@ -124,7 +124,7 @@ describe('A service that the disk hinders beside its log', () => {
   it('answers 503 what waits for a writer that ends, and what comes after', async (t) => {
     const service = await startHere(t, config);
     const file = readdirSync(service.data).find((name) => /^read-[0-9a-f]+\.db$/.test(name)) ?? '';
-    // As a damaged file would: what is recorded cannot be applied.
+    // The effect of a damaged file: recorded events cannot be applied.
     withDatabase(join(service.data, file), {}, (db) => db.exec('DROP TABLE "documents posts"'));
     const write = () => service.call('POST', '/api/collections/posts', { title: 'Bilby' });
     const { status, headers, body } = await write();

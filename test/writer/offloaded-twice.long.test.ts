@@ -15,7 +15,7 @@ const config: Config = { collections: [{ slug: 'posts', fields: [{ name: 'title'
 
 describeWithBucket('Two data directories of one log with the same bucket', () => {
   const usual = { ...usualSizes };
-  // Of the whole process, so that few events make a segment.
+  // Sizes for the whole process, with which few events make a segment.
   before(() => Object.assign(usualSizes, { events: 20, hot: 5 }));
   after(() => Object.assign(usualSizes, usual));
   const bucket = useBucket();

@@ -11,7 +11,7 @@ import { describeWithBucket, startProxy, useBucket } from '../helpers/s3.ts';
 import type { CallOptions } from '../helpers/service.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
 
-// Of the whole process, so that few events make a segment.
+// Sizes for the whole process, with which few events make a segment.
 Object.assign(usualSizes, { events: 20, hot: 5 });
 
 const config: Config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };

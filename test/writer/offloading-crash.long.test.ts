@@ -33,7 +33,7 @@ describeWithBucket('A service that is killed while it moves segments into a buck
     return found;
   }
 
-  it('has all that was answered at the next start, and nothing of what was erased in any file or object', async (t) => {
+  it('has everything acknowledged at the next start, and nothing erased in any file or object', async (t) => {
     const printed: string[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const running = spawn(process.execPath, [child, JSON.stringify({ data, bucket })], {
@@ -52,7 +52,7 @@ describeWithBucket('A service that is killed while it moves segments into a buck
       // No checkpoint may have been signed yet.
       assert.match(verified.stdout, /^sound: the log is whole/m, verified.stdout + verified.stderr);
     }
-    // As after a restore: an object of which the data directory does not know.
+    // As after a restore: an object that the data directory does not know.
     const strayed = [...(await objects()).keys()].at(0)?.replace('segments/', '') ?? '';
     if (existsSync(join(data, 'segments', strayed)))
       rmSync(join(data, 'segments', `${strayed}.away`), { recursive: true });

@@ -20,7 +20,7 @@ const config: Config = { collections: [{ slug: 'posts', fields: [{ name: 'title'
 
 describeWithBucket('A service whose segments are in a bucket', () => {
   const usual = { ...usualSizes };
-  // Of the whole process, so that few events make a segment.
+  // Sizes for the whole process, with which few events make a segment.
   before(() => Object.assign(usualSizes, { events: 20, hot: 5 }));
   after(() => Object.assign(usualSizes, usual));
   const bucket = useBucket();
@@ -144,7 +144,7 @@ describeWithBucket('A service whose segments are in a bucket', () => {
     assert.deepEqual(here(), []);
   });
 
-  it('answers 503 to what needs them while the bucket does not answer, all else, and all again when it does', async (t) => {
+  it('answers 503 for offloaded payloads while the bucket is away, everything else, and all afterwards', async (t) => {
     const proxy = await startProxy(bucket.endpoint);
     await service.stop();
     forgetFetched();

@@ -128,7 +128,7 @@ describe('The writer thread', () => {
       Append,
     ];
     assert.equal(writer.hasFailed(), false);
-    // As a damaged file would: what is recorded cannot be applied.
+    // The effect of a damaged file: recorded events cannot be applied.
     const db = openDatabase(readFile);
     db.exec('DROP TABLE "documents posts"');
     db.close();

@@ -107,7 +107,7 @@ const values: Record<string, (asked: Asked) => readonly string[]> = {
   groupBy: each,
   field: each,
   min: each,
-  // They are read as "min" is.
+  // The other functions are read as "min" is.
   max: some,
   sum: some,
   avg: some,

@@ -67,9 +67,9 @@ const bodies: Record<string, Maker> = {
   audit_undo: () => ({}),
 };
 
-/** The routes of writes that stand in no document, and what they are sent: `*` stands for a slug. */
+/** The routes of writes that no document describes, and their bodies: `*` stands for a slug. */
 const others: Record<string, unknown> = {
-  // It sets up the admin collection alone.
+  // This route sets up only the admin collection.
   'POST /api/collections/*/first-user': setUp,
   'POST /api/collections/*/bulk': { docs: [{ title: 'x' }] },
   'POST /api/collections/*/bulk/update': { ids: [], data: { title: 'x' } },

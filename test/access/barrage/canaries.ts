@@ -26,7 +26,7 @@ const history = ['auditor', 'keyOfHistory'] as const;
 const editors = ['editor', 'keyManager', 'admin'] as const;
 const ofPosts = ['keyOfPosts', 'environment'] as const;
 
-/** All that a caller could be shown and may not, each in a place of its own. */
+/** Every value that a caller may not see, each in a place of its own. */
 export const places = {
   draft: { seenBy: [...editors, ...ofPosts, ...history], at: ['posts', 'title'] },
   notes: { seenBy: [...editors, ...ofPosts, ...history], at: ['posts', 'notes'] },

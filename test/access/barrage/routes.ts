@@ -2,8 +2,7 @@ import type { ApiOperation } from '../../../server/openapi/operation.ts';
 import { tableOf, withApp } from '../../helpers/openapi.ts';
 
 /**
- * A route of a service, with what it declares of itself; null where it stands in no document. `kind` and `slug` are
- * those of its id.
+ * A route of a service, with its description; null if no document describes it. `kind` and `slug` are those of its id.
  */
 export type Route = {
   name: string;

@@ -55,9 +55,9 @@ const auditNeeds: Record<string, AuditPart> = {
   audit_undo: 'payloads',
 };
 
-/** Routes for callers with any credential: what they need of a key is not in their declaration. */
+/** Routes for callers with any credential: their declaration does not name the scope that a key needs. */
 const knownNeeds: Record<string, Need> = {
-  // These leave out what the scopes do not hold.
+  // These answers leave out what is outside the scopes.
   readCounts: 'any',
   readSchemas: 'any',
   search: 'any',
@@ -109,7 +109,7 @@ export function keyNeed(route: Route): Need {
   }
 }
 
-/** Those that stand in no document. */
+/** The need of a route that no document describes. */
 function hiddenNeed(route: Route): Need {
   const declared = keyRoutes[keyRouteOf(route)];
   // Without an entry, it looks at no credential: a page or a file.

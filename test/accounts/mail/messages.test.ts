@@ -63,7 +63,7 @@ describe('A message in our own words', () => {
     }
   });
 
-  it('has no link where there is no page to go to', async () => {
+  it('has no link if there is no page to go to', async () => {
     for (const kind of ['welcome', 'passwordChanged'] as const) {
       const { subject, text, html } = await written(kind, { url: null, expiresAt: null });
       assert.match(subject, /cms\.example\.org/);
@@ -124,7 +124,7 @@ describe('The page that a mail links to', () => {
     assert.equal(linkOf('passwordChanged', { ...pages, urls }, null), urls.login);
   });
 
-  it('is absent where no login page is configured', () => {
+  it('is absent if no login page is configured', () => {
     assert.equal(linkOf('welcome', pages, null), null);
     assert.equal(linkOf('passwordChanged', pages, null), null);
   });
@@ -135,7 +135,7 @@ describe('The page that a mail links to', () => {
     assert.equal(new URL(String(link)).searchParams.get('token'), token);
   });
 
-  it('carries the token of an invitation or of a reset, where there is one', () => {
+  it('carries the token of an invitation or of a reset, if there is one', () => {
     assert.deepEqual(kinds.map(tokenKindOf), ['invite', null, 'reset', null]);
   });
 });

@@ -24,7 +24,7 @@ const config: Config = {
 };
 const bytes = 'Quoll in its file';
 const sha256 = createHash('sha256').update(bytes).digest('hex');
-/** Each costs two starts; more of them are tried by hand. */
+/** Each round costs two starts; more of them are tried by hand. */
 const rounds = roundsOf(1, 1);
 
 /** The steps of one erasure, each as the one before left it. */

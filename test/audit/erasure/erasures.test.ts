@@ -31,7 +31,7 @@ const config = {
     { slug: 'files', upload: true, fields: [{ name: 'alt', type: 'text' }] },
   ],
   globals: [{ slug: 'site', fields: [{ name: 'motto', type: 'text' }] }],
-  // Its deliveries wait for ever: nothing listens there.
+  // Deliveries to this address wait for ever: nothing listens there.
   webhooks: [
     {
       name: 'front',
@@ -150,7 +150,7 @@ describe('An erasure', () => {
     );
     assert.deepEqual([erased.status, erased.body.finished], [201, true], JSON.stringify(erased.body));
     assert.deepEqual(remainsIn(service.data, texts), []);
-    // They hold ids and positions only, and are made still.
+    // Deliveries hold ids and positions only, and are still made.
     const types = (await deliveries()).map(({ type }: { type: string }) => type);
     assert.deepEqual(
       types.slice(0, waiting.length),
@@ -168,7 +168,7 @@ describe('An erasure', () => {
     const told = await service.call('GET', `${path}/${erased.body.position}`);
     assert.deepEqual([told.body.reason, told.body.finished, told.body.waitsFor], [reason, true, null]);
     assert.equal(erased.headers.get('location'), `${path}/${erased.body.position}`);
-    // The address is free, and who has it is somebody else.
+    // The address is free, and its new owner is somebody else.
     await made('users', { email: other });
   });
 
@@ -294,7 +294,7 @@ describe('An erasure', () => {
     await eventually(() => remainsIn(service.data, ['Mulgara-']).length === 0);
   });
 
-  it('is for the operator, API keys where accounts are open to them, and users of the admin collection', async () => {
+  it('is for the operator, API keys if accounts are open to them, and users of the admin collection', async () => {
     const id = await made('posts', { title: 'guarded' });
     const statuses = async (collection: string, document: string, callers: object[]) =>
       Promise.all(callers.map(async (as) => (await erase(collection, document, as, '?dryRun=true')).status));

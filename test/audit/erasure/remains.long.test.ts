@@ -24,7 +24,8 @@ const erased = 1500;
 
 /**
  * The mark of a document. Each number has four digits: in the free room of a page the rest of a row that is kept may be
- * cut off by another row, whose first byte, its length, reads `x` where that is 120, and 1402 would be taken for 140.
+ * cut off by another row. The first byte of that row is its length; at 120 it reads `x`, and 1402 would be taken for
+ * 140.
  */
 const markOf = (number: number) => `Potoroo-${String(number).padStart(4, '0')}x`;
 

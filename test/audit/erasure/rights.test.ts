@@ -25,7 +25,7 @@ export default {
     },
     { slug: 'members', auth: { useAPIKey: true }, fields: [] },
     { slug: 'posts', access: { read: () => true, delete: isAdmin }, fields: [text('title')] },
-    // Each is for its author: the rule looks at the document, or answers with a condition.
+    // Each note is for its author: the rule looks at the document, or answers with a condition.
     { slug: 'notes', access: { read: ({ doc, user }) => user && doc?.title === user.role, delete: ({ doc, user }) => user && doc.title === user.role }, fields: [text('title')] },
     { slug: 'lists', access: { delete: ({ user }) => user && { title: { equals: user.role } } }, fields: [text('title')] },
     { slug: 'sealed', fields: [text('title'), text('hidden', { access: { read: () => false } })] },
@@ -146,7 +146,7 @@ describe('Without an erase and an audit rule, erasing', () => {
     assert.deepEqual(await statusesOf('posts', post, callers), [403, 200, 403]);
     // A field that no user may read is not for them to erase either.
     assert.deepEqual(await statusesOf('sealed', await made('sealed', 'x'), callers), [403, 403, 403]);
-    // Of what is deleted no rule of today shows anything.
+    // No rule of today shows anything of a deleted document.
     await service.call('DELETE', `/api/collections/posts/${post}`);
     assert.deepEqual(await statusesOf('posts', post, callers), [403, 403, 403]);
     const told = async (as: CallOptions) => (await service.call('GET', '/api/schemas', undefined, as)).body.user.erase;
@@ -248,13 +248,13 @@ describe('The last account that may manage others', () => {
     // An author, who manages no others, is not one.
     const third = await added(service, 'third@example.org', 'author');
     assert.equal((await erase('staff', third.id, eve.as, '')).status, 201);
-    // Of two administrators one may go, but not both at the same time.
+    // One of two administrators may be erased, but not both at the same time.
     const second = await added(service, 'second@example.org', 'admin');
     assert.deepEqual(await statusesOf('staff', root.id, [eve.as, {}]), [200, 200]);
     const both = await Promise.all([root.id, second.id].map((id) => erase('staff', id, {}, '')));
     assert.deepEqual(both.map(({ status }) => status).sort(), [201, 409]);
     const left = both[0]?.status === 409 ? root : second;
-    // Also when it is deleted; an author who was may go.
+    // The last administrator is kept even when deleted; a former author may be erased.
     const gone = await added(service, 'gone@example.org', 'author');
     for (const { id } of [gone, left])
       assert.equal((await service.call('DELETE', `/api/collections/staff/${id}`)).status, 200);

@@ -15,7 +15,7 @@ function cellsOf(row: string, separator: string): string[] {
   return cells;
 }
 
-/** A program that takes another separator sees quotes in the middle of a cell for what they are. */
+/** A program with another separator sees quotes in the middle of a cell as quotes. */
 function splitPlainly(row: string, separator: string): string[] {
   return row.split(separator);
 }
@@ -49,7 +49,7 @@ describe('A row of CSV', () => {
     }
   });
 
-  it('puts an apostrophe before the others, also where white space, quotes or look-alikes hide them', () => {
+  it('puts an apostrophe before the others, also if white space, quotes or look-alikes hide them', () => {
     for (const text of ['=1', '+1', '-1', '@x', '\t=1', '\rx', ' =1', '"=1', '“=1', '\u200b=1', '＝1', '−1', "'x"]) {
       assert.equal(harmless(text).replace(/(?<=[\t\r])'/, ''), `'${text}`);
     }

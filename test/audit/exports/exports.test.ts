@@ -17,7 +17,7 @@ import { type Answer, apiKey, type CallOptions } from '../../helpers/service.ts'
 import { dial, errorsOf, eventually, recordedEvents, useFolder } from '../../helpers/shared.ts';
 import { unzip } from '../../helpers/unzip.ts';
 
-/** The scopes of a caller are what its header says; without one, an API key may everything. */
+/** The header of a caller names its scopes; without the header, an API key may do everything. */
 const config = `
 export default {
   bcryptCost: 4,
@@ -35,7 +35,7 @@ const service = useServiceHere(config, { apiKeys: [apiKey, otherKey] });
 const folder = useFolder();
 const verifier = fileURLToPath(new URL('../../../verify/annals-verify.mjs', import.meta.url));
 const { RFC9162_SHA256: independent } = CoMETRE;
-// Its types say that it is a namespace.
+// The types of the module declare a namespace.
 const canonicalize = canonicalizeModule as unknown as (value: unknown) => string;
 
 type Fetched = { status: number; headers: Headers; bytes: Buffer };
@@ -45,7 +45,7 @@ async function get(path: string, { key = apiKey, headers = {} }: CallOptions = {
   return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-/** An archive, unpacked, with the JSON file that says what it is. */
+/** An archive, unpacked, with the JSON file that describes it. */
 async function archive(path: string, options?: CallOptions) {
   const fetched = await get(path, options);
   assert.equal(fetched.status, 200, fetched.bytes.toString());
@@ -220,7 +220,7 @@ describe('GET /api/audit/bundles/{slug}/{id}', () => {
     }
   });
 
-  it('proves that there was no later version, unasked where that is short', async () => {
+  it('proves that there was no later version, unasked if that is short', async () => {
     const { about, bytes } = await archive(`/api/audit/bundles/posts/${post}?complete=true`);
     const { size } = rootIn(about.checkpoint);
     assert.equal(about.rest.headers.length, size - about.rest.after);
@@ -228,7 +228,7 @@ describe('GET /api/audit/bundles/{slug}/{id}', () => {
     await assertSound(bytes);
   });
 
-  it('refuses who may not see payloads, and keys where accounts are closed to them', async () => {
+  it('refuses who may not see payloads, and keys if accounts are closed to them', async () => {
     const path = `/api/audit/bundles/posts/${post}`;
     assert.equal((await get(path, { key: null })).status, 401);
     assert.equal((await get(path, scoped('headers export'))).status, 403);

@@ -59,7 +59,7 @@ describe('A ZIP stream', () => {
     await eventually(() => seen.isOver);
   });
 
-  it('is broken off where an entry fails, and the entries after it are not begun', async () => {
+  it('is broken off if an entry fails, and the entries after it are not begun', async () => {
     const { seen, content } = endless();
     async function* failing() {
       yield 'a';

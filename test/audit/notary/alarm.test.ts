@@ -14,7 +14,7 @@ const config = {
 };
 const posts = '/api/collections/posts';
 
-/** Writes into `log.db` as somebody does who has the file, without its triggers. */
+/** Writes into `log.db` as an attacker with access to the file, without its triggers. */
 function within(data: string, run: (db: Sqlite) => void): void {
   const db = openDatabase(join(data, 'log.db'));
   const triggers = db.prepare<[], { name: string; sql: string }>(
@@ -35,7 +35,7 @@ function alteredOf(service: HereService) {
 }
 
 describe('A log that is known to be altered', () => {
-  it('is not signed, is told after a restart too, and is served and written on, until "annals verify" finds it sound', async (t) => {
+  it('is not signed, after a restart too, but is served and written, until "annals verify" finds it sound', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const running = await startHere(t, config, { data, verifyPercent: 100 });
     for (const title of ['One', 'Two']) await running.call('POST', posts, { title });
@@ -87,7 +87,7 @@ describe('A log that is known to be altered', () => {
     assert.equal((await last.call('GET', '/api/audit/log')).body.altered, undefined);
   });
 
-  it('is handed over to no other key, which could not be told from one before, and its key may be replaced', async (t) => {
+  it('is handed over to no other key, and its key may be replaced', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     await (await startHere(t, config, { data, verifyPercent: 0 })).stop();
     const note = { finding: 'event 1 is not it', from: 1, to: 1, at: new Date().toISOString(), part: 'log' };
@@ -100,7 +100,7 @@ describe('A log that is known to be altered', () => {
     assert.equal(replaced.code, 0, replaced.stderr);
   });
 
-  it('is not opened where an event is missing in the middle of it', async (t) => {
+  it('is not opened if an event is missing in the middle of it', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const service = await startHere(t, config, { data, verifyPercent: 0 });
     // More than a tile: the start reads the newest events.
@@ -109,7 +109,7 @@ describe('A log that is known to be altered', () => {
     await service.stop();
     within(data, (db) => {
       db.exec('DELETE FROM payloads WHERE position = 3; DELETE FROM events WHERE position = 3');
-      // Another row does not make up for it.
+      // Another row in its place does not help.
       db.exec("INSERT INTO events (position, id, stream, version, whole) VALUES (-1, 'x', 'posts/x', 1, '{}')");
     });
     await assert.rejects(startHere(t, config, { data }), /event 3 of the log is missing; run "annals verify"/);

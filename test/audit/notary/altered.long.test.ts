@@ -266,7 +266,7 @@ describe('A log that somebody has written into', () => {
           assert.equal(status, 500, path);
           assert.match(JSON.parse(body).message, told, path);
         }
-        // On its way already, so it is cut off, or where headers are counted first not begun.
+        // The answer has begun, so it is cut off; if the service counts headers first, it has not begun.
         const exported = await ask(service, 'GET', '/api/audit/export');
         assert.ok([0, 500].includes(exported.status), String(exported.status));
       } finally {

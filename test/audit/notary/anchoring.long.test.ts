@@ -57,7 +57,7 @@ function newestSigned(data: string): unknown {
   return size;
 }
 
-/** In this process, for it ends before it answers. */
+/** Runs in this process, because the service ends before it answers. */
 async function cannotStart(
   t: TestContext,
   data: string,
@@ -106,7 +106,7 @@ describe('checkpoints in the folder of files', () => {
     restore(backup, data, /^(log|vault)\.db/);
     const anchor = `the anchored checkpoint \\d{16}-[0-9a-f]{8}-\\d{8}t\\d{9}z has seen position ${late}`;
     assert.match(await cannotStart(t, data), new RegExp(`${seen} ${anchor}`));
-    // Also when the start itself records something, that is not signed.
+    // If the start itself records something, that is not signed either.
     const other = { ...config, globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text' }] }] };
     const grown = seen.replace(String(early), String(early + 1));
     assert.match(await cannotStart(t, data, {}, other), new RegExp(`${grown} ${anchor}`));
@@ -210,7 +210,7 @@ describe('a webhook for checkpoints', () => {
     const second = await startHere(t, config, { data, webhook, webhookAllowPrivate: true });
     await eventually(() => came.includes(late));
     await second.stop();
-    // One whose answer an end does not wait for is posted again.
+    // A message whose answer the end of the service does not wait for is posted again.
     assert.deepEqual([...new Set(came.slice(1))], [late]);
     for (const { stdout, stderr } of [first.output(), second.output()]) assert.doesNotMatch(stdout + stderr, /hush/);
   });

@@ -108,7 +108,7 @@ describe('witnesses', () => {
     assert.equal(witness.answers.length, asked, 'a minute has not passed yet: the next start asks');
   });
 
-  // It goes on with what the test before has left, and so does the one behind it.
+  // This test goes on with the state that the test before has left, and so does the one behind it.
   it('are asked by a start what they have seen, and no sooner than a minute after they have cosigned', async () => {
     const { witness, data, verifierKey, open } = started;
     const asked = witness.answers.length;
@@ -244,7 +244,7 @@ describe('witnesses and time-stamp authorities at an address that is not public'
     assert.deepEqual(witness.answers, []);
   });
 
-  it('get checkpoints in the open in production only if that is allowed; an authority gets a hash, and may be asked so', () => {
+  it('get checkpoints in production only if that is allowed; an authority gets a hash, and needs no permission', () => {
     const { verifierKey } = createWitnessKey('w.example');
     const open = {
       ...defaultSettings,

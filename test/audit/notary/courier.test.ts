@@ -9,7 +9,7 @@ import { createLog } from '../../../server/platform/logging.ts';
 
 const milliseconds = { rest: 1, shortest: 1, longest: 4, patience: 50 };
 
-/** A courier, with what it has brought and said; `newest` is what it should bring. */
+/** A courier, with the sizes that it has sent and its log lines; `state.size` is the newest one. */
 function start(send: (size: number) => Promise<void>, options: { left?: number; rest?: number } = {}) {
   const lines: string[] = [];
   const marked: number[] = [];
@@ -80,7 +80,7 @@ describe('a courier', () => {
     assert.deepEqual(silent.marked, []);
   });
 
-  it('that may ask only so often rests at the start for what is left, and asks nothing at the end before that', async () => {
+  it('with a limited rate waits at the start for the rest, and asks nothing earlier at the end', async () => {
     const hour = 3_600_000;
     const early = start(async () => {}, { left: hour, rest: hour });
     early.put(1);
@@ -188,7 +188,7 @@ describe('a question to a witness or an authority', () => {
     assert.deepEqual(came, [['POST', '/secret', basic, 'text/x.question', '5', 'what?']]);
   });
 
-  it('is not sent to an address that is not public, unless that is allowed, and follows no redirect to one', async (t) => {
+  it('is not sent to a private address unless that is allowed, and follows no redirect to one', async (t) => {
     let asked = 0;
     const address = await receive(t, (_, response) => {
       asked += 1;
@@ -206,7 +206,7 @@ describe('a question to a witness or an authority', () => {
     assert.equal(asked, 0);
   });
 
-  it('has an end: in bytes, in time, and where the answer breaks off; nothing of the address is said', async (t) => {
+  it('has an end: in bytes, in time, and when the answer breaks off; nothing of the address is said', async (t) => {
     const timeout = AbortSignal.timeout.bind(AbortSignal);
     const cases: [RequestListener, RegExp][] = [
       [(_, response) => response.end('x'.repeat(64 * 1024 + 1)), /^its answer has more than 65536 bytes$/],

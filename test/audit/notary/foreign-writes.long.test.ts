@@ -113,7 +113,7 @@ describe('an event that somebody appended in the name of a user', () => {
     });
   }
 
-  it('is told with its position to the operator who takes the log as it is, and by the next start', async (t) => {
+  it('is reported with its position to the operator who accepts the log, and by the next start', async (t) => {
     const data = copyOf(t);
     const position = forge(data, stream, () => null);
     const options = ['--config', writeConfig(temporaryFolder(t), config), '--data', data];
@@ -204,7 +204,7 @@ describe('a checkpoint in the log', () => {
       note: string;
     }[];
     const newest = notes.at(-1) ?? assert.fail('nothing is signed');
-    // The same words, under an unknown key.
+    // The same note, signed by an unknown key.
     const line = newest.note.replace(
       /— (\S+) \S+\n$/,
       (_all, name) => `— ${name} ${randomBytes(68).toString('base64')}\n`,

@@ -26,7 +26,7 @@ const config = { bcryptCost: 4, collections };
 // biome-ignore lint/suspicious/noExplicitAny: it is what the tests look at
 type Key = any;
 
-/** Files of evidence: `all` are what is verified, `keys` the answer of GET /api/audit/keys. */
+/** Files of evidence: `all` are those to verify, `keys` the answer of GET /api/audit/keys. */
 type Evidence = { all: string[]; kept: string; keys: string; key: Key };
 
 /** Runs a service on a data directory for a while: some posts, and what it says of its keys. */
@@ -88,7 +88,7 @@ async function cutLog(
   return { data, id: keys[0].id, seen: keys[0].last.size };
 }
 
-/** Has a log go on with a vault that has not sealed it. */
+/** Accepts a log with a vault that has not sealed it. */
 async function accept(t: TestContext, data: string): Promise<void> {
   const options = ['--config', writeConfig(temporaryFolder(t), config), '--data', data];
   const { code, stderr } = await runHere(['rebuild', '--accept-foreign-writes', '--reason', 'x', ...options]);
@@ -98,7 +98,7 @@ async function accept(t: TestContext, data: string): Promise<void> {
 const verify = (data: string) => runHere(['verify', '--data', data]);
 
 describe('A signing key', () => {
-  it('that the vault has lost is replaced by an event, once, also where an older vault comes back', async (t) => {
+  it('that the vault has lost is replaced by an event, once, also if an older vault comes back', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const first = await serve(t, data);
     const [{ id: firstId, verifierKey, ...only }] = first.keys;
@@ -144,7 +144,7 @@ describe('A signing key', () => {
     assert.equal(sound.code, 0, sound.stdout);
   });
 
-  it('that vouched for lost events is disowned by an event that says who, why and which, and verify names it', async (t) => {
+  it('that vouched for lost events is disowned by an event that says who, why and which; verify names it', async (t) => {
     const { data, id, seen } = await cutLog(t);
     const rebuild = ['rebuild', '--config', writeConfig(temporaryFolder(t), config), '--data', data];
     // The lost events may have named files.
@@ -213,13 +213,13 @@ describe('A signing key', () => {
     assert.deepEqual([odd.code, odd.stdout.includes(untold)], [2, true], odd.stdout);
   });
 
-  it('that was given up before events told of it is told of by the first start, and by no other', async (t) => {
+  it('that was given up before events recorded such a step is reported by the first start only', async (t) => {
     const { data, id } = await cutLog(t);
     const vault = openVault(join(data, 'vault.db'));
     const log = vault.logKeys.signed()[0]?.log ?? '';
     vault.logKeys.replace(log, { disowned: [{ id }], reason: 'x' });
     vault.close();
-    // As an earlier version left it.
+    // The vault as an earlier version left it.
     vaultOf(data, (db) => db.exec('DROP TABLE key_changes'));
     const before = new Database(join(data, 'log.db'));
     before.exec('DELETE FROM checkpoints');
@@ -235,7 +235,7 @@ describe('A signing key', () => {
     assert.match(after.stderr, /no event of the log does/);
   });
 
-  it('that is replaced on purpose signs no more; a command that was killed is told of by the next start, once', async (t) => {
+  it('that is replaced on purpose signs no more; the next start reports a killed command, once', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const {
       keys: [old],
@@ -256,7 +256,7 @@ describe('A signing key', () => {
         [newKey, true],
       ],
     );
-    // Its earlier signatures still hold.
+    // The earlier signatures of the key still hold.
     const sound = await verify(data);
     assert.deepEqual([sound.code, /not held against|does not know/.test(sound.stdout)], [0, false], sound.stdout);
 
@@ -348,7 +348,7 @@ describe('annals signing-key rotate', () => {
       assert.equal((await verifyOffline(by)).exit, 2, 'nothing inside leads there');
       const { exit, text } = await verifyOffline(['--handovers', after.keys, ...by]);
       assert.equal(exit, 0, text);
-      // The log ends where it was handed over: there is nothing to be proven.
+      // The log ends at the handover: there is nothing to be proven.
       const isOpen = new RegExp(
         `open +whether the log that ${old.id} handed over to ${now.id}, of \\d+ events, continues`,
       );
@@ -372,7 +372,7 @@ describe('annals signing-key rotate', () => {
         assert.equal(exit, 0, text);
         assert.equal(text.match(/ handed over to /g)?.length, 2);
       }
-    // Its seed is gone: the old key signs no more.
+    // The seed of the old key is gone, so that it signs no more.
     const seeds = vaultOf(data, (db) => db.prepare('SELECT seed IS NULL FROM log_keys ORDER BY rowid').pluck().all());
     assert.deepEqual(seeds, [1, 1, 0]);
     assert.equal((await verify(data)).code, 0);
@@ -402,7 +402,7 @@ describe('annals signing-key rotate', () => {
     );
   });
 
-  it('is found by annals verify where the keys that an event names have not signed it', async (t) => {
+  it('is found by annals verify if the keys that an event names have not signed it', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const { keys } = await serve(t, data);
     assert.equal((await rotate(data)).code, 0);

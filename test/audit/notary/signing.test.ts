@@ -75,7 +75,7 @@ function empty(db: Sqlite): void {
   setHead(db);
 }
 
-/** Has the head say that there is nothing, sealed by who has the key: the operator. */
+/** Sets the head to an empty log, sealed with the key of the operator. */
 function setHead(db: Sqlite): void {
   db.prepare('UPDATE head SET size = 0, root = ?').run(Buffer.from(emptyRoot));
   sealAnew(db, seals.key);
@@ -150,7 +150,7 @@ describe('the notary', () => {
     append(5);
     await notary.checkpoint();
     await notary.close();
-    // The log alone is taken back to before, with what it knows to be signed.
+    // Only the log is taken back, with its own record of signatures.
     db.exec('DROP TRIGGER payloads_delete; DROP TRIGGER events_delete');
     db.exec('DELETE FROM checkpoints; DELETE FROM payloads; DELETE FROM events');
     setHead(db);

@@ -209,7 +209,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     assert.ok(sound.stdout.includes(seen), sound.stdout);
   });
 
-  // It goes on with the log of the test before, and so do those behind it.
+  // This test goes on with the log of the test before, and so do those behind it.
   it('are told of by annals verify with whether their certificate is trusted, and are in a copy of log.db', async () => {
     assert.match(
       (await verify()).stdout,

@@ -30,7 +30,7 @@ describe('The thread that goes through logs', () => {
       { to: 501, trouble: null, tables: null },
       'another thread takes its place after a rest',
     );
-    // This one would take an hour.
+    // This check would take an hour.
     const slow = first.look({ ...job, percent: 0.001 });
     const behind = second.look(job);
     await second.leave();

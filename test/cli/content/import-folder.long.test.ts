@@ -41,7 +41,7 @@ async function documentsOf(service: Target, slug: string): Promise<Document[]> {
   return body.docs;
 }
 
-/** All that a service holds, with the keys of documents in the place of their ids, and without times. */
+/** All content of a service, with the keys of documents in place of their ids, and without times. */
 async function contentOf(service: Target): Promise<unknown> {
   const all = await Promise.all(slugs.map(async (slug) => ({ slug, docs: await documentsOf(service, slug) })));
   const globals = await Promise.all(
@@ -56,8 +56,7 @@ async function contentOf(service: Target): Promise<unknown> {
 }
 
 /**
- * The same without the order of joins, which is that in which documents were created: that of rows which were mended is
- * another one.
+ * The content without the order of joins, which is the order in which documents were created: mended rows have another.
  */
 function inAnyOrder(content: unknown): unknown {
   return JSON.parse(JSON.stringify(content), (name, value) => (name === 'works' ? value.sort() : value));
@@ -147,7 +146,7 @@ describe('annals import of an export', () => {
     }
   });
 
-  it('opens the directory itself where no service runs, with the files', async () => {
+  it('opens the directory itself if no service runs, with the files', async () => {
     const own = { data: join(folder, 'alone') };
     const { code, stdout, stderr } = await runHere(command(own, exported, '--state', join(folder, 'alone.record')));
     assert.deepEqual([code, stderr], [0, '']);
@@ -171,7 +170,7 @@ describe('annals import of an export', () => {
     assert.ok(!existsSync(join(folder, 'dry')));
   });
 
-  it('refuses a row with a file of other bytes, or one that stands elsewhere, and takes it when it is mended', async () => {
+  it('refuses a row with a file of other bytes or another place, and accepts it once it is mended', async () => {
     const [one = '', two = ''] = readdirSync(join(exported, 'files'));
     const secret = join(folder, 'secret');
     writeFileSync(secret, 'secret');
@@ -182,7 +181,7 @@ describe('annals import of an export', () => {
     });
     const { code, stdout, stderr } = await runHere(command(spare, copy));
     assert.equal(code, 1);
-    // Those that name a picture wait for it, and are named as well.
+    // Rows that name a picture wait for it, and are named as well.
     assert.match(stdout, /^\d+ created, \d updated, 0 unchanged, \d+ refused\n/);
     assert.match(
       stderr,

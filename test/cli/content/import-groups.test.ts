@@ -243,7 +243,7 @@ describe('annals import in bulk calls', () => {
         key: state.writeKey(...sent.map(({ key }) => key)),
         text: JSON.stringify({ docs: rows }),
       });
-    // Its answer was not written down; then it was, but the call not forgotten.
+    // First the answer of the call was not written down; then it was, but the call was not forgotten.
     for (const [before, stdout] of [
       [`${head}\n`, created(8)],
       [`${head}\n${line}\n`, created(0, '8 imported before, ')],
@@ -254,7 +254,7 @@ describe('annals import in bulk calls', () => {
       assert.deepEqual([ended.code, ended.stdout], [0, stdout]);
       assert.equal(readFileSync(record, 'utf8'), `${head}\n${line}\n`);
     }
-    // One of another record, and one that is not whole.
+    // A call of another record, and a call that is not whole.
     await begin();
     const whole = readFileSync(sending, 'utf8');
     for (const other of [whole.replace(/"import":"[^"]*"/, '"import":"x"'), whole.slice(0, -2)]) {

@@ -97,7 +97,7 @@ describe('annals import that is killed', () => {
     });
   }
 
-  it('finishes the call with its rows as they were, and takes a row that was changed since for a new one', async () => {
+  it('finishes the call with its rows as they were, and takes a row changed since as new', async () => {
     await service.call('GET', '/api/collections/items');
     const rows = rowsOf('c', 120);
     const file = join(folder, 'c.ndjson');

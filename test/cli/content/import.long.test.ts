@@ -8,7 +8,7 @@ const fields = [
 ];
 
 describe('annals import', () => {
-  it('opens the directory itself where no service runs, as a process, and not for a dry run of what is not there', async (t) => {
+  it('opens the directory itself if no service runs, but not for a dry run without a directory', async (t) => {
     const folder = temporaryFolder(t);
     await importAlone(folder, writeConfig(folder, { collections: [{ slug: 'notes', fields }] }), runCommand);
   });

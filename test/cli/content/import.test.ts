@@ -89,7 +89,7 @@ describe('annals import', () => {
     assert.equal(again.stdout, '0 created, 0 updated, 0 unchanged, 2 imported before, 0 refused\n');
   });
 
-  it('names each wrong field of a row, imports the others, and takes the mended file up where it stopped', async () => {
+  it('names each wrong field of a row, imports the others, and resumes the mended file', async () => {
     const good = { title: 'Good', slug: 'good' };
     const bad = { title: 'Far too long to be a title', status: 'drft', slug: 'bad' };
     const file = written('faults.ndjson', `${lines(good, bad)}{"title":\n[]\n${lines({ title: 'x', titel: 1 })}`);
@@ -105,7 +105,7 @@ describe('annals import', () => {
     assert.equal(mended.stdout, '1 created, 0 updated, 0 unchanged, 1 imported before, 0 refused\n');
   });
 
-  it('refuses a row with a number that is too large for JSON, or that is nested too deeply, and imports the others', async () => {
+  it('refuses a row with a number too large for JSON, or nested too deeply, and imports the others', async () => {
     const deep = `{"title":"deep","more":${'['.repeat(60_000)}${']'.repeat(60_000)}}`;
     const rows = [
       '{"title":"a","count":1e999}',
@@ -275,7 +275,7 @@ describe('annals import', () => {
     assert.ok(!recordedEvents(service.data).some(({ type }) => type === 'password.changed'));
   });
 
-  it('opens the directory itself where no service runs, and not for a dry run of what is not there', async () => {
+  it('opens the directory itself if no service runs, but not for a dry run without a directory', async () => {
     const file = await importAlone(folder, configFile, runHere);
     const elsewhere = await annals('import', 'notes', file);
     assert.match(elsewhere.stderr, /is the record of an import into another log/);
@@ -314,7 +314,7 @@ describe('annals import over a network that breaks', () => {
     writeFileSync(holder, JSON.stringify({ ...JSON.parse(readFileSync(holder, 'utf8')), address: proxy.url }));
     const rows = Array.from({ length: 150 }, (_, at) => ({ title: `row ${at}`, slug: `row-${at}` }));
     const file = written('broken.ndjson', lines(...rows));
-    // It breaks off what was kept, and each new connection; then all of that once more, in the middle of the work.
+    // The proxy breaks off kept connections and each new one; then all of that once more, in the middle of the work.
     proxy.refuse();
     const run = runHere(['import', 'notes', file, '--data', broken.data, '--config', configFile]);
     await eventually(() => proxy.refused() > 1);

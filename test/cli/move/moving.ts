@@ -58,7 +58,7 @@ export function moveBack(data: string, { address }: TestDatabase) {
 
 const tables = ['head', 'events', 'payloads', 'claims', 'commands', 'tiles'];
 
-/** All rows of the tables of a log that any replica of it has, but for the seal of its own vault. */
+/** All rows of the tables of a log that every replica has, except the seal of its own vault. */
 export function rowsOf(data: string): Record<string, unknown[]> {
   const db = new Database(join(data, 'log.db'), { readonly: true });
   try {

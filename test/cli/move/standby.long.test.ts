@@ -56,7 +56,7 @@ describeWithServers('annals log move --to sqlite while no standby answers', () =
     const unknown = await moveBack(node.data, database);
     assert.equal(unknown.code, 2);
     assert.match(unknown.stderr, /^it is not known whether PostgreSQL has committed: .*; run the command again/);
-    // It is visible then, and on no standby.
+    // The commit is visible then, and on no standby.
     await database.sql(
       "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()",
     );

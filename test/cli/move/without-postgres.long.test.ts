@@ -22,7 +22,7 @@ describeWithPostgres('annals log move --without-postgres', () => {
   const flags = ['log', 'move', '--to', 'sqlite', '--without-postgres'];
   const reason = ['--reason', 'both servers are lost'];
 
-  it('has the log go on where one node is all that is left of it, and then in another database', async (t) => {
+  it('continues the log from the only node that is left, and then in another database', async (t) => {
     const { address } = await makeDatabase();
     const a = await startNode(t, address, { config: withUsers });
     const made = await a.call('POST', posts, { title: 'one', slug: 'one' });
@@ -50,7 +50,7 @@ describeWithPostgres('annals log move --without-postgres', () => {
     const into = await runCommand(['log', 'move', '--without-postgres', ...reason, '--data', data]);
     assert.match(into.stderr, /^--without-postgres goes with --to sqlite/);
 
-    // One that was altered stays what it is.
+    // An altered replica stays as it is.
     const altered = join(temporaryFolder(t), 'altered');
     cpSync(data, altered, { recursive: true });
     withDatabase(join(altered, 'log.db'), {}, (db) => {

@@ -43,7 +43,7 @@ describe('ETag', () => {
     await service.call('PATCH', `/api/collections/posts/${id}`, { title: 'b' });
     assert.equal(await tags(), plain);
     assert.notEqual(await tags('?depth=1'), deep);
-    // Made by a hook that knows who asks.
+    // A hook that knows the caller makes this value.
     const anonymous = await service.call('GET', path, undefined, { key: null });
     assert.deepEqual([anonymous.status, anonymous.body.seenBy], [200, 'unknown']);
     assert.equal((await service.call('GET', path, undefined, { headers: { 'x-who': 'ada' } })).body.seenBy, 'ada');

@@ -148,7 +148,7 @@ describe('Idempotency-Key', () => {
     assert.deepEqual([end.status, again.status, again.body, isReplayed(again)], [200, 200, end.body, true]);
   });
 
-  it('is 400 where it cannot be, of an anonymous caller, and beside a password', async () => {
+  it('is 400 if it is malformed, of an anonymous caller, and beside a password', async () => {
     for (const key of ['', 'a b', 'ä', 'a'.repeat(256)]) {
       const answer = await service.call('POST', posts, {}, named(key));
       assert.deepEqual([answer.status, Object.keys(errorsOf(answer))], [400, ['idempotency-key']], key);

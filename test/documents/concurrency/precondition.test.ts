@@ -86,7 +86,7 @@ describe('If-Match', () => {
     assert.equal((await service.call('PATCH', '/api/globals/site', { name: 'z' }, match('*'))).status, 200);
   });
 
-  it('is 400 where it is malformed, or promised in vain', async () => {
+  it('is 400 if it is malformed, or promised in vain', async () => {
     const { path } = await create({ title: 'a' });
     for (const tag of ['1-x', '"1-x', '"a" "b"', '""x', '*, "a"']) {
       const answer = await service.call('PATCH', path, { title: 'b' }, match(tag));

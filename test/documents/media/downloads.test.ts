@@ -215,7 +215,7 @@ describe('The bytes of the store', () => {
     assert.deepEqual(asked, [[sha256, { start: 5, end: 14 }]]);
   });
 
-  it('are not asked for where no byte is sent', async () => {
+  it('are not asked for if no byte is sent', async () => {
     store = { size: async () => size, open: () => assert.fail('the file was opened') };
     const tag = `"${sha256}"`;
     for (const header of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {

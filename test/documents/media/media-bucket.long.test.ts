@@ -13,7 +13,7 @@ import { eventually, logLines, useService } from '../../helpers/shared.ts';
 const bucket = useBucket();
 const late = useBucket();
 const locking = useBucket();
-// A service that is told where its bucket is has to be started after the way to it.
+// The proxy to the bucket must be started before the service that gets its address.
 const proxy = s3Skip ? null : await startProxy(bucket.endpoint);
 
 describeWithBucket('A file in a bucket', () => {
@@ -39,7 +39,7 @@ describeWithBucket('A file in a bucket', () => {
     assert.ok((await get(service, url)).bytes.equals(bytes));
   });
 
-  it('is cut off where the bucket goes away in the middle, and the log says so once', async () => {
+  it('is cut off if the bucket goes away in the middle, and the log says so once', async () => {
     const { url, bytes } = file();
     const cuts = () => logLines(service).filter(({ msg }) => msg === 'a download was cut off');
     const told = cuts().length;
@@ -52,7 +52,7 @@ describeWithBucket('A file in a bucket', () => {
     assert.ok((await get(service, url)).bytes.equals(bytes));
   });
 
-  it('is not taken while the bucket is away, nor where it goes away in the middle: nothing is left of it', async () => {
+  it('is refused while the bucket is away, or goes away during the upload; nothing is left of it', async () => {
     const client = openClient(bucket);
     for (const after of [0, 5_000_000]) {
       const bytes = randomBytes(12_000_000);
@@ -100,7 +100,7 @@ describeWithBucket('A file in a bucket', () => {
     await client.statObject(bucket.name, `${sha256.slice(0, 2)}/${sha256}`);
   });
 
-  it('is nothing to tell where the caller goes away', async () => {
+  it('is nothing to tell if the caller goes away', async () => {
     const { url } = file();
     const lines = logLines(service).filter(({ level }) => level >= 40).length;
     (await halfWay(service, url)).destroy();

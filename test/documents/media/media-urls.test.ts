@@ -150,7 +150,7 @@ describe('The url of a file behind a proxy', () => {
     assert.equal(await (await fetch(createClient({ baseUrl: url }).mediaUrl(file))).text(), 'a.txt');
   });
 
-  it('is what is stored where the base URL has no path', async (t) => {
+  it('is what is stored if the base URL has no path', async (t) => {
     const { url } = await startHere(t, config, { baseUrl: 'https://example.org' });
     const file = await send(`${url}${pictures}`, 'POST', 'a.txt');
     assert.equal(file.url, `/api/media/pictures/${file.id}/a.txt`);

@@ -399,7 +399,7 @@ describe('A path that is no file', () => {
     for (const target of targets) assertNotFound(await getRaw(target), target);
     const { body } = await getRaw(`${here}/%ff`);
     assert.equal(body.message, 'there is no such file: the path must be UTF-8 in percent-encoding, got "%ff"');
-    // As they are meant, they are found.
+    // The intended names are found.
     for (const target of [
       file.url,
       `http://x${file.url}`,

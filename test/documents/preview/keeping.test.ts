@@ -76,7 +76,7 @@ describe('Previews in the vault', () => {
     assert.equal(await textOf(later), 'the later one');
   });
 
-  it('leave no copies where SQLite has moved them', (t) => {
+  it('leave no copies in the places from which SQLite has moved them', (t) => {
     const folder = temporaryFolder(t);
     const vault = openVault(join(folder, 'vault.db'));
     t.after(vault.close);
@@ -143,7 +143,7 @@ describe('Previews in the vault', () => {
       [...(await Promise.all(ids.map(textOf))), (await textOf(large))?.length],
       [null, null, null, '4', '5', 90_000],
     );
-    // One that has no room beside any other is kept all the same: the body was not too large.
+    // A preview too large to fit beside any other is kept all the same: its body was within the limit.
     const larger = await keep('x'.repeat(200_000));
     assert.deepEqual([await textOf(large), (await textOf(larger))?.length], [null, 200_000]);
     assert.equal(await textOf(other), 'other');

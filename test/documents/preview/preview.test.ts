@@ -86,7 +86,7 @@ describe('A preview (2.6, 4.6)', () => {
     assert.deepEqual(shown.body, { collection: 'posts', id: post, data: draft });
     assert.equal(shown.headers.get('cache-control'), 'no-store');
     assert.match(shown.headers.get('content-type') ?? '', /^application\/json/);
-    // Nothing of it was written.
+    // The preview has written nothing.
     assert.equal((await service.call('GET', `/api/collections/posts/${post}`)).body.title, 'stored');
     assert.equal((await show(answer.body.token, writer.as)).status, 200);
     assert.equal((await service.call('HEAD', `/api/preview-data?token=${answer.body.token}`)).status, 200);
@@ -295,7 +295,7 @@ describe('The draft of a preview', () => {
       ...Array.from({ length: 20 }, () => ask(late)),
     ]);
     assert.equal(erased.status, 201);
-    // Those that came at the same time were before it, or too late.
+    // Previews that were asked for at the same time came before the erasure, or too late.
     for (const { status, body } of asked) if (status === 200) assert.equal((await show(body.token)).status, 401);
     assert.equal((await show(token)).status, 401);
     assert.deepEqual(remainsIn(data, ['a-draft-to-be-erased']), []);
@@ -303,7 +303,7 @@ describe('The draft of a preview', () => {
     assert.equal((await ask({ collection: 'posts', id, data: {} })).status, 404);
   });
 
-  it('is for no page of another origin, where none is let in', async () => {
+  it('is for no page of another origin, if none is let in', async () => {
     const headers = { origin: 'https://app.example.org', 'access-control-request-method': 'POST' };
     for (const method of ['OPTIONS', 'GET', 'POST']) {
       const answer = await service.call(method, '/api/preview-token', undefined, { headers });

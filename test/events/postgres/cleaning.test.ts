@@ -224,7 +224,7 @@ describeWithServers('An erased text in a log in PostgreSQL', () => {
     await close();
   });
 
-  it('is not gone while a standby has a write-ahead log that the address does not lead to, and says which', async (t) => {
+  it('is not gone while a standby outside the address has a write-ahead log, and says which', async (t) => {
     const { node, cleaners, standing, close, sql, address } = await withLog();
     const [a] = address.hosts as [(typeof address.hosts)[0]];
     // A second name of the primary is no name of the standby.

@@ -62,8 +62,8 @@ describeWithPostgres('A write whose outcome was unknown, and that was recorded',
   const database = useDatabase();
 
   /**
-   * Where it cannot be found out, since the log does this afterwards, a client must not be told that nothing was
-   * recorded.
+   * If the outcome cannot be found out, since the log then fails in this way, a client must not be told that nothing
+   * was recorded.
    */
   async function staysUnknown(
     t: Parameters<typeof openReplicaNode>[0],
@@ -80,9 +80,9 @@ describeWithPostgres('A write whose outcome was unknown, and that was recorded',
     assert.equal(other.log.head().size, 2);
   }
 
-  it('stays unknown where its confirmation is refused', (t) => staysUnknown(t, unconfirmed));
+  it('stays unknown if its confirmation is refused', (t) => staysUnknown(t, unconfirmed));
 
-  it('stays unknown where its time is up before it can be confirmed', (t) =>
+  it('stays unknown if its time is up before it can be confirmed', (t) =>
     staysUnknown(t, (log) => ({
       async take(from, within = 0, hold) {
         const taken = await log.take(from, within, hold);
@@ -92,16 +92,16 @@ describeWithPostgres('A write whose outcome was unknown, and that was recorded',
       },
     })));
 
-  it('stays unknown where the log cannot be had again', (t) =>
+  it('stays unknown if the log cannot be had again', (t) =>
     staysUnknown(t, () => ({ take: () => Promise.reject(gone()) })));
 
-  it('stays unknown where the node has to catch up first, and cannot', (t) =>
+  it('stays unknown if the node has to catch up first, and cannot', (t) =>
     staysUnknown(t, () => ({
       take: () => Promise.reject(new TooFarBehindError('the replica is too far behind')),
       tail: () => Promise.reject(gone()),
     })));
 
-  it('stays unknown where the node has no room for what it would find', (t) =>
+  it('stays unknown if the node has no room for what it would find', (t) =>
     staysUnknown(
       t,
       () => ({}),
@@ -117,7 +117,7 @@ describeWithPostgres('A write whose outcome was unknown, and that was recorded',
 describeWithPostgres('A write that was recorded before, under the same key', () => {
   const database = useDatabase();
 
-  it('is not known to last where that cannot be confirmed', async (t) => {
+  it('is not known to last if that cannot be confirmed', async (t) => {
     const { address } = await database();
     const spoil = (log: SharedLog): SharedLog => ({ ...log, ...unconfirmed(log) });
     const [one, other] = await Promise.all([openReplicaNode(t, address), openReplicaNode(t, address, { spoil })]);

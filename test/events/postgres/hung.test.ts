@@ -16,8 +16,8 @@ const parse = 'P'.charCodeAt(0);
 const bind = 'B'.charCodeAt(0);
 
 /**
- * A network that passes on whole messages of clients, up to the first that is the last: from then on nothing goes
- * through, and all connections stay open, as where the process behind them has stopped.
+ * A network that passes on whole messages of clients, up to the first for which `isLast` holds: from then on nothing
+ * goes through, and all connections stay open, as if the process behind them had stopped.
  */
 async function openCutter(t: TestContext, { host, port }: Host, isLast: (message: Buffer) => boolean) {
   let isCut = false;
@@ -92,7 +92,7 @@ describeWithPostgres('A node that stands still within a statement, while it has 
     });
   }
 
-  it('is left alone where it was given longer', async (t) => {
+  it('is left alone if it was given longer', async (t) => {
     const { address } = await database();
     const one = await openReplicaNode(t, address);
     const other = await openReplicaNode(t, address, { patience: 3500 });
@@ -112,7 +112,7 @@ describeWithPostgres('A node that stands still within a statement, while it has 
   });
 });
 
-describeWithPostgres('A node that loses its network where it takes the log for longer', () => {
+describeWithPostgres('A node that takes the log for longer and loses its network', () => {
   const database = useDatabase();
 
   it('gives it up when its time is over', async (t) => {

@@ -42,7 +42,7 @@ function contentOf(db: Sqlite) {
 describeWithPostgres('A log that moves into PostgreSQL', () => {
   const make = useDatabase();
 
-  it('goes on where a page takes longer to read than a node may have the log', async () => {
+  it('goes on if a page takes longer to read than a node may have the log', async () => {
     const { address } = await make();
     const arrival = await openArrival({ address, site: '', warn: nothing });
     await arrival.begin('annals/1');

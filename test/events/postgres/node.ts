@@ -6,7 +6,7 @@ import { SharedLogUnavailableError, UnknownShipmentError } from '../../../events
 import { createIds } from '../../../events/store/ids.ts';
 import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
 
-/** A wish: an event for a stream at a version, with a unique value, an idempotency key, and what it erases. */
+/** A write: an event for a stream at a version, with a unique value, an idempotency key, and the streams it erases. */
 export type Wish = {
   stream: string;
   version: number;
@@ -52,7 +52,7 @@ export async function openNode(
       try {
         taken = await log.take(replica.head, Math.max(until - performance.now(), 1));
       } catch (error) {
-        // It was not known before, and it is not now.
+        // The outcome was unknown before, and still is.
         if (doubted && error instanceof SharedLogUnavailableError) throw new UnknownShipmentError(error.message);
         throw error;
       }

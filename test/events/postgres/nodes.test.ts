@@ -91,7 +91,7 @@ describeWithPostgres('The nodes of a log in PostgreSQL', () => {
     await seenEarlier('a', 6);
     assert.equal((await copy.report(report)).nodes.length, 1);
     await assert.rejects(registries[0]?.report(report) ?? Promise.resolve(), { name: 'NodeNameTakenError' });
-    // It ends without taking the other one off the list.
+    // The refused node ends without taking the other one off the list.
     await registries[0]?.leave(1);
     assert.equal((await copy.report(report)).nodes.length, 1);
     await copy.close();
@@ -135,7 +135,7 @@ describeWithPostgres('The nodes of a log in PostgreSQL', () => {
     assert.equal(await scrubbed({ state: 'joining', applied: 0, scrubbed: 0 }), 2);
     assert.equal(await scrubbed({ applied: 1, scrubbed: 1 }), 2);
     assert.equal(await scrubbed({ applied: 2, scrubbed: 2 }), 2);
-    // Its files were restored from a backup.
+    // The node's files were restored from a backup.
     assert.equal(await scrubbed({ applied: 1, scrubbed: 1 }), 1);
     // So are those of another process of this name, and from a backup with as many events, which were not clean yet.
     assert.equal(await scrubbed({ applied: 2, scrubbed: 2 }), 2);

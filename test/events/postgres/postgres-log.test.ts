@@ -272,7 +272,7 @@ describeWithPostgres('A log in PostgreSQL', () => {
     await close();
   });
 
-  it('has its own clock, which is that of no node', async () => {
+  it('has the clock of PostgreSQL, not that of a node', async () => {
     const { one, close } = await twoNodes();
     const taken = await one.log.take(one.head());
     assert.ok(Math.abs(taken.now - Date.now()) < 60_000, String(taken.now));
@@ -289,7 +289,7 @@ describeWithPostgres('A log in PostgreSQL', () => {
     await close();
   });
 
-  it('is taken from a node that holds it for more than 2 seconds: what that one ships then is not in it', async () => {
+  it('is taken from a node that holds it for more than 2 seconds, whose later shipment has no effect', async () => {
     const { one, other, close } = await twoNodes();
     let waited = 0;
     const slow = one.append([{ stream: 'posts/1', version: 1, body: '"slow"' }], async () => {
@@ -355,7 +355,7 @@ describeWithPostgres('A log in PostgreSQL', () => {
     await close();
   });
 
-  it('went back where it ends before what a node has seen, or holds other events', async () => {
+  it('went back if it ends before what a node has seen, or holds other events', async () => {
     const { one, address, site, sql, here, close } = await twoNodes();
     await one.append([
       { stream: 'posts/1', version: 1 },
@@ -457,13 +457,13 @@ describe('The settings of a server', () => {
   ];
   const but = (name: string, setting: string) => sound.map((row) => (row.name === name ? { name, setting } : row));
 
-  it('are refused where a failure of the machine damages the log', () => {
+  it('are refused if a failure of the machine damages the log', () => {
     assert.throws(() => refuseUnfit(but('fsync', 'off')), { name: 'UnfitServerError', message: /fsync = off/ });
     assert.throws(() => refuseUnfit(but('full_page_writes', 'off')), UnfitServerError);
     assert.throws(() => refuseUnfit(but('server_encoding', 'LATIN1')), /the encoding LATIN1; the log needs UTF8/);
   });
 
-  it('are warned of where no standby has every commit, and are fine otherwise', () => {
+  it('are warned of if no standby has every commit, and are fine otherwise', () => {
     assert.match(refuseUnfit(but('synchronous_standby_names', '')) ?? '', /no synchronous standby/);
     assert.equal(refuseUnfit(sound), null);
     assert.equal(refuseUnfit([]), null);

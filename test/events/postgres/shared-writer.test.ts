@@ -139,7 +139,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     await holder.log.close();
   });
 
-  it('take the log again where they lost it before they came to use it', async (t) => {
+  it('take the log again if they lost it before they came to use it', async (t) => {
     const { address, sql } = await database();
     let whenTaken: (() => Promise<void>) | null = null;
     const spoil = (log: SharedLog): SharedLog => ({
@@ -249,7 +249,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     await node.append(command('posts/1', 0));
     looks = 0;
     await assert.rejects(node.reach(999_999), SharedLogUnavailableError);
-    // It waits for 2 seconds, with a pause of 20 ms after each look.
+    // The node waits for 2 seconds, with a pause of 20 ms after each look.
     assert.ok(looks > 1 && looks < 150, `${looks} looks`);
   });
 
@@ -311,7 +311,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     );
   });
 
-  it('do not say of a write that it was done while no standby has it, though it can be seen', async (t) => {
+  it('do not confirm a write while no standby has it, though it can be seen', async (t) => {
     const { address } = await database();
     let isStandbyGone = false;
     // As when the wait of each commit is cancelled: it is carried out, and other nodes see it.

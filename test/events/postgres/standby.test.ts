@@ -67,12 +67,12 @@ describeWithServers('A log in PostgreSQL whose standby does not answer', () => {
       const since = performance.now();
       await assert.rejects(node.append([{ stream: 'posts/1', version: 1, key: 'k' }]), UnknownShipmentError);
       assert.ok(performance.now() - since < 5000);
-      // It is not seen yet, and readers go on.
+      // The event is not seen yet, and readers go on.
       assert.equal((await node.log.head()).size, 0);
     } finally {
       await sql("ALTER SYSTEM SET synchronous_standby_names = 'b'", 'SELECT pg_reload_conf()');
     }
-    // The same write again, as its client sends it: it was recorded, and once.
+    // The client sends the same write again: it was recorded, and once.
     await untilOne(
       async () =>
         (await node.append([{ stream: 'posts/1', version: 1, key: 'k' }]).catch(nothing))?.[0] === 'idempotency',
@@ -174,7 +174,7 @@ describeWithServers('A log in PostgreSQL whose standby does not answer', () => {
     await close();
   });
 
-  it('warns, once, where no standby has every commit', async () => {
+  it('warns, once, if no standby has every commit', async () => {
     const { address, site, sql, close } = await twoNodes();
     await sql("ALTER SYSTEM SET synchronous_standby_names = ''", 'SELECT pg_reload_conf()');
     try {

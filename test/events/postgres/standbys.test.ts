@@ -9,7 +9,7 @@ it('Standbys that are not among some servers are told apart by their names', () 
   assert.deepEqual(unnamedStandbys([primary()]), []);
   assert.deepEqual(unnamedStandbys([primary('b', 'c'), standby('2', 'c')]), ['b']);
   assert.deepEqual(unnamedStandbys([primary('b', 'c'), standby('2', 'c'), standby('3', 'b')]), []);
-  // One that follows no server now is not the one that the primary has.
+  // A standby that follows no server now is not the one that the primary has.
   assert.deepEqual(unnamedStandbys([primary('b'), { ...standby('2', ''), name: null }]), ['b']);
 });
 

@@ -360,7 +360,7 @@ describeWithPostgres('A vault in PostgreSQL', () => {
         other.port.logKeys.replace(log, { reason: 'other', handedOver, expected }),
         other.port.logKeys.sign(log, signer.id, head, signed),
       ]);
-      // One of the three takes place; what comes after it finds another key, or another head.
+      // One of the three succeeds; the calls after it find another key, or another head.
       assert.equal([made, also].filter((key) => key !== null).length + Number(isSigned), 1);
       assert.equal(await one.port.logKeys.sign(log, signer.id, { ...head, size: 9 }, signed), false);
     }
@@ -708,7 +708,7 @@ describeWithPostgres('A vault in PostgreSQL', () => {
       refused.map((one) => (one.status === 'rejected' ? one.reason.code : one.status)),
       calls.map(() => 'unavailable'),
     );
-    // One after the other they would take half a minute.
+    // In sequence these calls would take half a minute.
     assert.ok(performance.now() - began < 15_000);
     await sql(`ALTER ROLE ${address.user} LOGIN`);
     assert.equal(await vault.port.counters.change('user 1', () => null), null);

@@ -68,11 +68,11 @@ describe('The collector', () => {
         runs += 1;
         const first = log.head().size;
         const step: Step = async (what, run) => {
-          // Also where a step is taken is up to the scheduler, not only when it ends.
+          // The scheduler also decides when a step begins, not only when it ends.
           await scheduler.schedule(Promise.resolve(), what);
           return run();
         };
-        // All of it is left over at first.
+        // At first all files are left over.
         const world: World = { db, log, stored: new Set(contents.map(sha)), step };
         const board = createPins();
         const collector = createCollector({

@@ -112,7 +112,8 @@ describe('An upload with an unknown outcome', () => {
       assert.equal((await upload(service, 'before')).status, 201);
       writeFileSync(when, '');
       const texts = ['one', 'two', 'three'];
-      // One that comes when the service is about to end finds no writer; it knows no more than the others.
+      // An upload that comes when the service is about to end finds no writer; its outcome is as unknown as that of the
+      // others.
       const answers = await Promise.all(texts.map((text) => upload(service, text).catch(() => null)));
       const statuses = answers.flatMap((answer) => answer?.status ?? []);
       assert.ok(statuses.length > 0 && statuses.every((status) => status === 503), `${statuses}`);

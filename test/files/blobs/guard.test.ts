@@ -99,7 +99,7 @@ describe('The guard of files beside a writer that has failed', () => {
     assert.ok(isThere(other));
   });
 
-  it('keeps the pins of a thread that has ended, and lets go of them where all is known', async (t) => {
+  it('keeps the pins of a thread that has ended, and lets go of them if all is known', async (t) => {
     const { guard, one, other, isThere, fail } = await openGuard(t);
     for (const sha256 of [one, other]) {
       const { pin, release } = guard.join();

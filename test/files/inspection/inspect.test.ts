@@ -14,7 +14,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 const any: UploadOptions = { maxFileSize: 10_000_000, mimeTypes: null };
 
-/** Shows a file in chunks of so many bytes, and writes it where it is measured. */
+/** Shows a file to the inspection in chunks of `chunkBytes`, and writes it to the path at which it is then measured. */
 async function inspect(content: Buffer | string, options = any, chunkBytes = 50_000): Promise<Inspection> {
   const bytes = Buffer.from(content as Buffer);
   const path = join(folder, 'file');
@@ -53,7 +53,7 @@ describe('the type of a file', () => {
       [samples.pdf, 'application/pdf'],
       [samples.zip({ 'a.txt': 'a' }), 'application/zip'],
       [samples.docx, 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
-      // Its types at the end, behind what is looked at.
+      // The entry that tells the type comes at the end, behind the bytes that are looked at.
       [
         samples.zip({ 'word/document.xml': 'x'.repeat(100_000), '[Content_Types].xml': '' }),
         'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
@@ -205,7 +205,7 @@ describe('the type of a file', () => {
     assert.equal(await typeOf('<?xml version="1.0"'), 'application/xml');
   });
 
-  it('lets nothing run that is HTML and something else, for a browser goes by the type it is served with', async () => {
+  it('does not run a file that is HTML and something else: browsers go by the served type', async () => {
     const script = '<html><script>alert(1)</script>';
     for (const content of [
       Buffer.from(`GIF89a/*${script}*/=1`),
@@ -376,7 +376,7 @@ describe('width and height', () => {
       assert.deepEqual(await sizeOf(encode('<svg width="20" height="30">')), [20, 30]);
   });
 
-  it('are null for anything but an image, and where they cannot be read', async () => {
+  it('are null for anything but an image, and if they cannot be read', async () => {
     for (const content of [
       'a text',
       '<!DOCTYPE html>',
@@ -457,7 +457,7 @@ describe('width and height', () => {
 
   it('of an SVG are read in a time that grows with what is written, not with its square', async () => {
     const svg = (digits: number) => `<svg width="${'1'.repeat(digits)}!" height="1">`;
-    // Of processor time, which others on the machine take nothing of.
+    // Processor time, which does not depend on other processes.
     const timeOf = async (content: string) => {
       const begun = process.cpuUsage();
       for (let count = 0; count < 10; count += 1) assert.deepEqual(await sizeOf(content), [null, null]);

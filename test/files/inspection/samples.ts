@@ -1,6 +1,6 @@
 import { crc32, deflateSync, gzipSync } from 'node:zlib';
 
-/** A whole PNG of so many pixels, black; `extra` are chunks between its header and its pixels. */
+/** A whole black PNG, `width` by `height` pixels; `extra` are chunks between its header and its pixels. */
 export function png(width = 2, height = 3, extra: Buffer[] = []): Buffer {
   return Buffer.concat([
     pngHeader(width, height),
@@ -90,7 +90,7 @@ export function heif(brand: string, properties: Buffer[] = [ispe(2, 3)]): Buffer
   ]);
 }
 
-/** Turned anticlockwise so many quarters. */
+/** A rotation by this number of quarter turns, anticlockwise. */
 export function irot(quarters: number): Buffer {
   return box('irot', Buffer.from([quarters]));
 }

@@ -130,7 +130,7 @@ describe('the name of an uploaded file', () => {
     assert.equal(cleanFilename('com1 .tar.gz'), 'com1_.tar.gz');
     assert.equal(cleanFilename('LPT¹'), 'LPT¹_');
     assert.equal(cleanFilename('nul\u200b.png'), 'nul_.png');
-    // A device only when it is cut, for the accents are one letter with the blank before them.
+    // A device name only once it is cut, because the accents form one letter with the blank before them.
     assert.equal(cleanFilename(`con ${'\u0301'.repeat(300)}.txt`), 'con_.txt');
   });
 

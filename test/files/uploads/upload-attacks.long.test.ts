@@ -76,7 +76,7 @@ function isKept(content: string | Buffer, { data }: Service = service): boolean 
   return readdirSync(join(data, 'blobs'), { recursive: true }).some((path) => String(path).endsWith(sha256));
 }
 
-/** Nothing was kept or recorded, and the service goes on. */
+/** Asserts that nothing was kept or recorded, and that the service goes on. */
 async function assertSound(sound: Service = service): Promise<void> {
   await eventually(() => incoming(sound).length === 0);
   const { status, body } = await send(form(filePart('still here')), { url: sound.url });
@@ -190,7 +190,7 @@ describe('A file of the largest size', () => {
     });
   }
 
-  it('is not waited for: what is only promised is refused at once, and so is a type that is not allowed', async () => {
+  it('is refused at once by its announced length, and so is a type that is not allowed', async () => {
     const promised = head(`POST ${media}`, key, type, 'content-length: 20000000000');
     assert.equal((await sendRaw(service.url, promised)).status, 413);
     const program = form(filePart(`MZ${'\0'.repeat(5_000_000)}`));
@@ -304,7 +304,7 @@ describe('A client that goes away', () => {
     await eventually(() => incoming().length > 0);
     socket.destroy();
     await eventually(() => incoming().length === 0);
-    // Its bytes are kept a moment before the document is there.
+    // The bytes of a file are kept a moment before its document exists.
     let total = 0;
     const documents = async () => {
       total = (await service.call('GET', '/api/collections/slow')).body.total;

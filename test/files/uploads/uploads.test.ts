@@ -101,14 +101,14 @@ async function download({ url }: Answer['body']): Promise<[status: number, text:
   return [response.status, await response.text()];
 }
 
-/** Nothing of a refused upload is left. */
+/** Asserts that nothing of a refused upload is left. */
 function assertNothingOf(content: string): void {
   assert.ok(!blobs().includes(sha256(content)));
   assert.deepEqual(readdirSync(join(service.data, 'blobs/incoming')), []);
 }
 
 describe('POST of a file (2.3, 4.2)', () => {
-  it('answers 201 with the document, all that is told of the file in it, and records that but the URL', async () => {
+  it('answers 201 with the document and all facts of the file, and records everything but the URL', async () => {
     const { status, body } = await assertRecorded(
       service,
       () =>
@@ -174,7 +174,7 @@ describe('POST of a file (2.3, 4.2)', () => {
     }
   });
 
-  it('reads a list from one text, JSON or not, and an empty text as no value where the field is not a text', async () => {
+  it('reads a list from one text, JSON or not, and an empty text as null except in text fields', async () => {
     const one = await upload([['tags', 'sea']]);
     assert.deepEqual(one.tags, ['sea']);
     assert.deepEqual((await upload([['tags', '["sky","sea"]']])).tags, ['sky', 'sea']);
@@ -212,7 +212,7 @@ describe('POST of a file (2.3, 4.2)', () => {
     assertNothingOf(content);
   });
 
-  it('refuses what is given twice and is no list, and what is not JSON where any JSON may be', async () => {
+  it('refuses what is given twice and is no list, and what is not JSON if any JSON may be', async () => {
     const answer = await send('POST', media, [
       ['file', textFile('x')],
       ['alt', 'a'],
@@ -249,7 +249,7 @@ describe('POST of a file (2.3, 4.2)', () => {
     assert.match(errorsOf(answer).body ?? '', /^body must be a number that JSON keeps, got 9007199254740993, which/);
   });
 
-  it('answers in few words where many numbers are lost below a long name', async () => {
+  it('answers in few words if many numbers are lost below a long name', async () => {
     const data = `{"${'k'.repeat(100_000)}":[${Array(100).fill('9007199254740993')}]}`;
     const answer = await send('POST', media, [
       ['file', textFile('x')],
@@ -397,7 +397,7 @@ describe('Documents of an upload collection (2.3)', () => {
     assert.deepEqual([last.width, last.height], [null, null]);
   });
 
-  it('keep their file when a form has none, or an input that was left empty; the same file is no change', async () => {
+  it('keep their file if a form has none or an empty input; the same file is no change', async () => {
     const before = await upload([], 'to stay');
     const path = `${media}/${before.id}`;
     const field = '--b\r\ncontent-disposition: form-data; name="rank"\r\n\r\n8\r\n';
@@ -407,7 +407,7 @@ describe('Documents of an upload collection (2.3)', () => {
     ] as const) {
       assert.deepEqual([answer.status, answer.body.rank, answer.body.sha256], [200, rank, before.sha256]);
     }
-    // It may be sent to mend what the store has lost.
+    // The same file may be sent to restore bytes that the store has lost.
     rmSync(join(service.data, 'blobs', before.sha256.slice(0, 2), before.sha256));
     const same = () => send('PATCH', `${media}/${before.id}`, [['file', textFile('to stay')]]);
     assert.equal((await assertRecorded(service, same, [])).status, 200);
@@ -441,7 +441,7 @@ describe('Documents of an upload collection (2.3)', () => {
 });
 
 describe('An upload that is sent again under its Idempotency-Key', () => {
-  it('gives a store that has lost the bytes them back, as a new document and as a new file of one', async () => {
+  it('restores bytes that the store has lost, as a new document and as a new file', async () => {
     const create = () => send('POST', media, [['file', textFile('lost once')]], apiKey, 'create');
     const { body } = await assertRecorded(service, create, ['document.created']);
     const replace = () => send('PATCH', `${media}/${body.id}`, [['file', textFile('lost twice')]], apiKey, 'replace');

@@ -35,7 +35,7 @@ async function rowsOf(format: Format, bytes: Buffer | string): Promise<ImportRow
   return orRefusedLater(read, (error) => error instanceof UsageError);
 }
 
-/** A file to import: what was read can be exported, and is the same again. */
+/** A file to import: parsed rows can be exported, and are the same when parsed again. */
 function rows(format: Format, seeds: readonly string[], words: readonly string[]): Target {
   return {
     seeds: seeds.map((text) => Buffer.from(text)),
@@ -58,7 +58,10 @@ function valuesIn(rows: readonly ImportRow[]): JsonObject[] {
   return rows.flatMap((row) => (row.problem === undefined ? [row.values] : []));
 }
 
-/** A row in the order of its columns, where -0 is 0, as in JSON, and what is not finite is not null. */
+/**
+ * A row in the order of its columns as a text. -0 becomes 0, as in JSON; numbers that are not finite do not become
+ * null.
+ */
 function plain(row: JsonObject): string {
   const finite = (_: string, value: unknown) =>
     typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
@@ -107,7 +110,8 @@ const words = [...signs, ...values];
 const behind = '\n--\n';
 
 /**
- * A pattern of a field and a text: it matches where Node's engine does, and so long a text takes no longer than others.
+ * A pattern of a field and a text: the pattern matches if it does in Node's engine, and takes no longer for this text
+ * than for others of its length.
  */
 const patterns: Target = {
   seeds: ['[a-k]{2,3}|b?\n--\nab', '(?:a|b)+?c*$\n--\naabcc', '\\p{L}+\\d\\b\n--\né1', '(?=a)[^b]\n--\na'].map((text) =>
@@ -149,7 +153,7 @@ const patterns: Target = {
   ],
   read(input) {
     const [source = '', text = ''] = input.toString().slice(0, 80).split(behind);
-    // Of what a million repetitions of something may be, either engine takes its time.
+    // Either engine takes its time for a pattern that may repeat something a million times.
     if (/\{\d{3,}|\{\d+,\d{3,}/.test(source)) return;
     const pattern = orRefused(
       () => readPattern(source),

@@ -191,7 +191,7 @@ const backups: Target = {
   },
 };
 
-/** By this key, what is kept in the corpus was signed. */
+/** The key that signed the inputs in the corpus. */
 const packKey = 'annals/019a0000-0000-7000-8000-000000000001+8f9cc234+Aci62J8A6D1vetKNCtXGfeGe30rQ0qXeZ2QaJWmRg2cR';
 const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -85,7 +85,7 @@ const cursor: ListPoint = { mark: ['x', 1, null], position: null };
 const list = { sort: '-title', 'where[title][like]': 'x' };
 const cursors = createCursors('a secret of the test');
 
-/** A cursor: what was not sealed is refused. */
+/** A cursor: one without a valid MAC is refused. */
 const places: Target = {
   seeds: bytesOf([cursors.seal(cursor, 'posts', list)]),
   words: ['A', '-', '_', '=', '+', '%00'],
@@ -99,7 +99,7 @@ const claims = { sub: 'x', collection: 'users', sid: 'y' };
 const secret = 'a secret of the test that is long enough';
 const token = signToken([secret], claims, { ttlSec: 1000, now: Date.UTC(2026, 10, 29) });
 
-/** A token: what was not signed says nothing. */
+/** A token: one without a valid signature is refused. */
 const tokens: Target = {
   seeds: bytesOf([token, `${Buffer.from('{"alg":"none"}').toString('base64url')}.${token.split('.')[1]}.`]),
   words: ['.', '=', 'e30', Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url'), '\n', ' '],
@@ -168,7 +168,7 @@ const headers: Target = {
 const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** An uploaded file: it has a type, and a width where it has a height. */
+/** An uploaded file: it has a type, and a width if it has a height. */
 const files: Target = {
   seeds: [
     ...[

@@ -153,7 +153,7 @@ describe('GET /metrics', () => {
     assert.equal(sumOf(found, 'annals_thread_restarts_total'), 1);
   });
 
-  it('does not exist without a token or an address, from this machine neither, nor for the key of the API', async (t) => {
+  it('does not exist without a token or an address, for this machine and the API key neither', async (t) => {
     const service = await startService(t, config);
     for (const key of [null, apiKey])
       assert.equal((await service.call('GET', '/metrics', undefined, { key })).status, 404);
@@ -180,7 +180,7 @@ describe('GET /metrics', () => {
     assert.equal((await service.call('POST', '/metrics', {})).status, 404);
   });
 
-  it('is at an address of its own, with the token if there is one, and then not among the other routes', async (t) => {
+  it('is at an address of its own, with a token if there is one, not among other routes', async (t) => {
     for (const environment of [{}, withToken]) {
       const service = await startService(t, config, {
         environment: { ANNALS_METRICS_ADDRESS: '127.0.0.1:0', ...environment },

@@ -52,7 +52,7 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
     return to;
   }
 
-  /** Starts a node that must not start, and gives what it says. */
+  /** Starts a node that must not start, and returns its output. */
   async function refused(t: TestContext, data: string, { address }: TestDatabase, other: TestConfig = config) {
     const given = ['--config', writeConfig(temporaryFolder(t), other), '--data', data, '--port', '0'];
     const { code, stdout, stderr } = await runCommand(['serve', ...given], { environment: nodeEnvironment(address) });
@@ -87,7 +87,7 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
   it('has what is in it from there, and only the rest from PostgreSQL', async (t) => {
     const database = await make();
     const folder = temporaryFolder(t);
-    // A log with segments comes from one process, where they may be small.
+    // A log with segments comes from one process, in which segments may be small.
     const erased = `Ermintrude-${process.pid}`;
     const {
       posts: [id],
@@ -134,7 +134,7 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
       await pause(100);
     }
     assert.deepEqual(await answersOf(c), await answersOf(a));
-    // It goes on as any node does.
+    // The node goes on as any other does.
     const written = await post(c, 'by the new one');
     assert.equal((await a.call('GET', `${posts}/${written}`)).status, 200);
     await Promise.all([a, b, c].map((node) => node.stop()));
@@ -195,7 +195,7 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
     return { database, a, backup: await backUp(a, join(temporaryFolder(t), 'a.annals')) };
   }
 
-  it('is refused where the copy is of another log, of another history, or ahead, and the copy stays as it is', async (t) => {
+  it('is refused if the copy is of another log or history, or ahead, and stays as it is', async (t) => {
     const { database, backup, a } = await savedNode(t);
     const folder = temporaryFolder(t);
     const another = await make();
@@ -270,7 +270,7 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
   });
 });
 
-/** Has PostgreSQL lose the newest events, with a head that is the one of then. */
+/** Removes the newest events from PostgreSQL, with the head of that time. */
 async function goBack({ sql }: TestDatabase, size: number): Promise<void> {
   const [rows] = await sql(`SELECT header FROM annals.events WHERE position <= ${size} ORDER BY position`);
   const headers: string[] = (rows?.rows ?? []).map(({ header }) => header);

@@ -26,7 +26,7 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
   });
   after(() => servers.end());
 
-  it('is finished when no node, table or write-ahead log has anything of it, also of a node that was down', async (t) => {
+  it('is finished when no node, table or write-ahead log has the data, also of a node that was down', async (t) => {
     const { address, sql } = database;
     const environment = (name: string) => ({ ANNALS_NODE: name, ANNALS_API_KEY: apiKey });
     const folder = temporaryFolder(t);
@@ -106,7 +106,7 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
     const id = String(made.body.id);
     assert.equal((await former.call('GET', `/api/collections/posts/${id}`)).body.title, secret);
     await former.stop();
-    // One keeps the read file that it had; the other makes one, to see what the configuration changes.
+    // One node keeps the read file that it had; the other makes one, to see what the configuration changes.
     const b = await startNode(t, address, { environment: environment('b'), data, config: withoutCount });
     const c = await startNode(t, address, { environment: environment('c'), config: withoutCount });
     for (const node of [b, c]) assert.equal(readFilesIn(node.data).length, 2);

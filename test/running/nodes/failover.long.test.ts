@@ -44,7 +44,7 @@ function startLoad(nodes: () => readonly Service[], clients: number) {
   const working = Promise.all(Array.from({ length: clients }, work));
   return {
     acknowledged,
-    /** Resolves when so many more are acknowledged. */
+    /** Resolves when `number` further writes are acknowledged. */
     async more(number: number): Promise<void> {
       const end = acknowledged.length + number;
       await eventually(() => acknowledged.length >= end);
@@ -124,7 +124,7 @@ describeWithServers('Nodes under load', () => {
     }
   });
 
-  it('stop where a failover lost what they have seen', async (t) => {
+  it('stop if a failover lost what they have seen', async (t) => {
     const servers = await startServers();
     t.after(servers.end);
     const { address, sql } = await makeDatabase(servers.hosts);

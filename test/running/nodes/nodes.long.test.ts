@@ -10,7 +10,7 @@ type Two = { call: Service['call']; a: Service; b: Service };
 
 describeWithPostgres('Two nodes with one log in PostgreSQL', () => {
   const make = useDatabase();
-  // One of them answers in threads of their own.
+  // One of the nodes answers in threads of its own.
   const two = useStarted<Two>(async (t) => {
     const { address } = await make();
     const a = await startNode(t, address);
@@ -19,7 +19,7 @@ describeWithPostgres('Two nodes with one log in PostgreSQL', () => {
   });
   let calls = 0;
 
-  /** As a balancer that gives each call to the next node. */
+  /** Calls as through a balancer that gives each call to the next node. */
   function call(...args: Parameters<Service['call']>): Promise<Answer> {
     calls += 1;
     return (calls % 2 === 0 ? two.a : two.b).call(...args);

@@ -46,7 +46,7 @@ describeWithServers('Nodes whose log does not answer', () => {
     ]);
   });
 
-  it('of the reads session answer 503 where they do not come to a position in time', async () => {
+  it('of the reads session answer 503 if they do not come to a position in time', async () => {
     const began = performance.now();
     const { status, headers } = await nodes.session.call('GET', path, undefined, {
       headers: { 'annals-position': '1000000' },
@@ -85,7 +85,7 @@ describeWithServers('Nodes whose log does not answer', () => {
       assert.equal(headers.get('retry-after'), '1');
       assert.match(body.message, /nothing of this write was recorded|sent again with the same Idempotency-Key/);
     }
-    // Reads are of what is durable, and go on.
+    // Reads show durable events, and go on.
     assert.equal((await nodes.linear.call('GET', path)).status, 200);
     servers.thaw('b');
     await eventually(async () => (await nodes.linear.call('POST', path, { title: 'goes on' })).status === 201);

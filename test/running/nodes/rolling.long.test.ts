@@ -91,7 +91,7 @@ describeWithPostgres('A rolling upgrade with another schema, under load', () => 
     assert.equal(schemasIn(node), 2);
   });
 
-  it('is decided once where the node that applies it is killed', async (t) => {
+  it('is decided once if the node that applies it is killed', async (t) => {
     const database = await make();
     const { address } = database;
     let current = await startNode(t, address);
@@ -110,7 +110,7 @@ describeWithPostgres('A rolling upgrade with another schema, under load', () => 
         headers: { authorization: `Annals-Operator ${readSecret(join(victim.data, 'vault.db'), 'operator')}` },
       };
       const applying = victim.call('POST', '/api/operator/schema/apply', {}, operator).catch(() => null);
-      // It is on its way, or in PostgreSQL and perhaps not in the replica.
+      // The schema is on its way, or in PostgreSQL and perhaps not in the replica.
       if (round % 4 < 2) await pause(Math.random() * 200);
       else await comes(async () => (await sizeIn(database)) > before);
       await victim.kill();
@@ -125,7 +125,7 @@ describeWithPostgres('A rolling upgrade with another schema, under load', () => 
       assert.equal(schemasIn(other), round + 2);
       await assertClaims(database, [other], { posts: [round % 2 === 0 ? 'title' : 'slug'] });
       await current.stop();
-      // Its replica goes on from wherever it was killed.
+      // The replica of the killed node goes on from any state.
       const again = await startNode(t, address, { config: wanted, data: victim.data });
       assert.deepEqual((await again.call('GET', path)).body, (await other.call('GET', path)).body);
       await again.stop();

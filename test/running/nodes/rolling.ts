@@ -69,7 +69,7 @@ export function startClients({ next }: Balancer, { readers, writers }: { readers
       const [id] = [...seen.written.keys()].slice(-1);
       const { status, text } = await request(await next(), 'GET', id === undefined ? path : `${path}/${id}`);
       seen.reads += 1;
-      // One that was acknowledged is there, on every node.
+      // An acknowledged document exists on every node.
       if (status !== 200) seen.failedReads.push(`${status} ${text}`);
       await pause(5);
     }
@@ -137,7 +137,7 @@ async function request(
   }
 }
 
-/** Compares what was acknowledged with what a node answers. */
+/** Compares the acknowledged writes with the answers of a node. */
 export async function assertAllThere(node: Service, { written }: Seen): Promise<void> {
   for (const [id, title] of written) {
     const { status, body } = await node.call('GET', `${path}/${id}`);

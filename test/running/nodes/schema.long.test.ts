@@ -29,7 +29,7 @@ describeWithPostgres('A schema of a node', () => {
     assert.doesNotMatch(again.output().stderr, /building the read tables/);
   });
 
-  it('is refused where it changes documents and may not, also what was written while it waited', async (t) => {
+  it('is refused if it changes documents and may not, also what was written while it waited', async (t) => {
     const { address } = await make();
     const environment = { ANNALS_STRICT_SCHEMA: 'true' };
     const [posts] = config.collections as [(typeof config.collections)[number]];
@@ -48,7 +48,7 @@ describeWithPostgres('A schema of a node', () => {
     assert.ok(await isReady(old));
   });
 
-  it('is refused where documents would show less, until that is accepted', async (t) => {
+  it('is refused if documents would show less, until that is accepted', async (t) => {
     const { address } = await make();
     const [posts] = config.collections as [(typeof config.collections)[number]];
     const fewer = { ...config, collections: [{ ...posts, fields: posts.fields.slice(0, 2) }] };
@@ -89,7 +89,7 @@ describeWithPostgres('A schema of a node', () => {
     assert.deepEqual((await fresh.call('GET', articles)).body, (await waiting.call('GET', articles)).body);
   });
 
-  it('that waits ends where another one is applied meanwhile, and waits again after a start', wholeOnly, async (t) => {
+  it('that waits ends if another one is applied meanwhile, and waits again after a start', wholeOnly, async (t) => {
     const { address } = await make();
     await startNode(t, address);
     const third = { ...config, globals: [] };
@@ -117,7 +117,7 @@ describeWithPostgres('A schema of a node', () => {
     const withCookie = () => old.call('GET', path, undefined, { headers: { cookie: 'other=1' } });
     assert.equal((await fresh.call('POST', path, { title: 'one' })).status, 201);
     assert.equal((await withCookie()).status, 200);
-    // It records an event that is about no document.
+    // An export records an event that is about no document.
     await fetch(`${fresh.url}/api/audit/export`, { headers: { 'x-api-key': apiKey } }).then((answer) => answer.bytes());
     assert.equal((await withCookie()).status, 503);
     assert.equal((await old.call('GET', path)).status, 200);
@@ -145,7 +145,7 @@ describeWithPostgres('A schema of a node', () => {
     assert.equal(await old.stop(), 0);
   });
 
-  it('is refused where documents stand against it, with their ids, at the start and when it is applied', async (t) => {
+  it('is refused if documents stand against it, with their ids, at the start and when it is applied', async (t) => {
     const { address } = await make();
     const old = await startNode(t, address);
     const { body: one } = await old.call('POST', path, { title: 'same' });
@@ -172,7 +172,7 @@ describeWithPostgres('A schema of a node', () => {
     await comes(() => isReady(fresh));
     assert.equal((await old.call('POST', path, { title: 'two' })).status, 503);
     await old.stop();
-    // As an orchestrator does with one that it has not upgraded yet.
+    // As an orchestrator restarts a node that it has not upgraded yet.
     const back = await startNode(t, address, { environment, data: old.data });
     assert.deepEqual(await readyOf(back), [503, { status: 'waiting' }]);
     await eventually(() => /the log in PostgreSQL had this configuration before/.test(back.output().stderr));
@@ -186,7 +186,7 @@ describeWithPostgres('A schema of a node', () => {
     assert.equal((await back.call('POST', path, { title: 'one', slug: 'one' })).status, 409);
   });
 
-  it('is applied where only rules differ', wholeOnly, async (t) => {
+  it('is applied if only rules differ', wholeOnly, async (t) => {
     const { address } = await make();
     const old = await startNode(t, address);
     const source = `const all = ${JSON.stringify(config)};\nall.collections[0].access = { read: () => true };\nexport default all;`;

@@ -128,7 +128,7 @@ describeWithPostgres('The key that signs the log of nodes', () => {
     return { address, a, b };
   };
 
-  it('is handed over and replaced beside nodes that run, which go on with the new one; old and new evidence stays sound', async (t) => {
+  it('is handed over and replaced beside running nodes, which use the new one; all evidence stays sound', async (t) => {
     const { address, a, b } = await two(t);
     await write(a);
     const [first] = await keysOf(a);
@@ -231,7 +231,7 @@ describeWithPostgres('The key that signs the log of nodes', () => {
     for (const node of [a, b]) await assertVerifies(node, last ?? '');
   });
 
-  it('is changed where no node runs, and beside one that stands still', wholeOnly, async (t) => {
+  it('is changed if no node runs, and beside one that stands still', wholeOnly, async (t) => {
     const { address, a, b } = await two(t);
     await write(a);
     await Promise.all([a.stop(), b.stop()]);
@@ -259,7 +259,7 @@ describeWithPostgres('The key that signs the log of nodes', () => {
     await assertVerifies(again, keyIn(beside.stdout));
   });
 
-  it('stays, or is the new one with its event, when a node is killed at any step; the same command goes on', async (t) => {
+  it('stays, or is the new one with its event, if a node is killed; the same command goes on', async (t) => {
     const { address, a, b } = await two(t);
     await write(a);
     const [start] = (await keysOf(a)).slice(-1);
@@ -331,7 +331,7 @@ async function untilSome<T>(look: () => Promise<(T | undefined)[]>): Promise<T> 
 }
 
 describeWithServers('A change of the key that signs the log of nodes, with servers of its own', () => {
-  it('of which the outcome is not known is said to be so, and all nodes go on by it, also where the one that made it is killed', async (t) => {
+  it('with an unknown outcome is reported as such; all nodes use its result, also if its node is killed', async (t) => {
     const servers = await startServers();
     t.after(servers.end);
     const database = await makeDatabase(servers.hosts);
@@ -345,7 +345,7 @@ describeWithServers('A change of the key that signs the log of nodes, with serve
     t.after(session.end);
 
     /**
-     * Asks a node for another key, whose commit waits for the standby then. @returns null where it was given up before.
+     * Asks a node for another key, whose commit then waits for the standby. @returns null if the node gave up before.
      */
     async function committing(node: Service): Promise<{ asked: ReturnType<typeof change> } | null> {
       await session.run('BEGIN');

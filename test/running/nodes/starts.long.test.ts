@@ -166,11 +166,11 @@ describeWithPostgres('The start of a node', () => {
     }
   });
 
-  it('is refused where the log in PostgreSQL has lost events that the replica has', async (t) => {
+  it('is refused if the log in PostgreSQL has lost events that the replica has', async (t) => {
     const database = await make();
     const first = await filled(t, database);
     await first.stop();
-    // As after a failover to a standby that had not all of it.
+    // As after a failover to a standby that lacked the newest events.
     await database.sql(
       'DELETE FROM annals.events WHERE position > 10',
       `UPDATE annals.heads SET size = 10, root = decode(repeat('00', 32), 'hex')`,
@@ -182,7 +182,7 @@ describeWithPostgres('The start of a node', () => {
     );
   });
 
-  it('is refused where the log in PostgreSQL has other events in their place, and as many', async (t) => {
+  it('is refused if the log in PostgreSQL has other events in their place, and as many', async (t) => {
     const database = await make();
     const first = await filled(t, database);
     const [before] = await database.sql('SELECT size, root, recorded_at FROM annals.heads');

@@ -12,7 +12,7 @@ const config = { bcryptCost: 4, collections: [{ slug: 'users', auth: { useAPIKey
 describeWithPostgres('Mails of nodes', () => {
   const make = useDatabase();
 
-  it('are sent by another node when the one that sends stands still; at most the one under way comes twice', async (t) => {
+  it('are sent by another node if the sending one stands still; at most one mail comes twice', async (t) => {
     const { address } = await make();
     const a = await startNode(t, address, { config, environment });
     const b = await startNode(t, address, { config, environment });

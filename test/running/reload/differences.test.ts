@@ -37,7 +37,7 @@ function differences(change: Change) {
 }
 
 describe('The differences of two configurations', () => {
-  it('are empty where nothing but the objects is another', () => {
+  it('are empty if nothing but the objects is another', () => {
     assert.deepEqual(
       differences(() => {}),
       { stored: [], all: [] },
@@ -106,7 +106,7 @@ describe('The differences of two configurations', () => {
     ]);
   });
 
-  it('that tables, claims or accounts follow from are reasons, and a part that is new or gone is told once', () => {
+  it('are reasons if tables, claims or accounts depend on them; a new or removed part is named once', () => {
     const posts = 'collections.posts.fields';
     const cases: [Change, string][] = [
       [(c) => at(c, 'collections', 0, 'fields').push({ name: 'x', type: 'text', label: 'X' }), `${posts}.x was added`],

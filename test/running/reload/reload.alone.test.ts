@@ -11,8 +11,7 @@ import { begin, type Files, filesOf, markOf, posts, write } from './reloading.ts
 const service = useStarted((t) => begin(t, 'serve', { ANNALS_THREADS: '1' }));
 
 /**
- * Brings the configuration `one` back in force, where a test has left another one. @returns how many schemas the log
- * has.
+ * Brings the configuration `one` back into force if a test has left another one. @returns how many schemas the log has.
  */
 async function backAtOne(): Promise<number> {
   write(service.folder, filesOf('one'));
@@ -99,7 +98,7 @@ describe('Nothing is reloaded', () => {
 
   const two = filesOf('two')['annals.config.ts'] ?? '';
 
-  it('where documents would be stored in another way, which the next start does', () =>
+  it('if documents would be stored in another way, which the next start does', () =>
     postponed([
       [
         two.replace("fields: [{ name: 'title'", "fields: [{ name: 'x', type: 'text' }, { name: 'title'"),
@@ -115,7 +114,7 @@ describe('Nothing is reloaded', () => {
       ],
     ]));
 
-  it('where a collection is another one, or has accounts, which the next start does', () =>
+  it('if a collection was replaced, or has accounts, which the next start does', () =>
     postponed([
       [two.replace("{ slug: 'users', auth: true", "{ slug: 'members', auth: true"), 'collections.users was removed'],
       [two.replace("{ slug: 'slow',", "{ slug: 'slow', auth: true,"), 'collections.slow.auth was added'],

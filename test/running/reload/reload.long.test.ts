@@ -129,7 +129,7 @@ describe('A thread that dies', () => {
 });
 
 describe('A write', () => {
-  it('that a former rule admitted, and that takes longer than the reload waits, is refused and can be sent again', async (t) => {
+  it('that a former rule admitted is refused if it outlasts the reload, and can be sent again', async (t) => {
     const service = await begin(t, 'serve');
     const { folder, data, reload, call, output } = service;
     const anonymous = call('POST', '/api/collections/slow', { title: 'late' }, { key: null });
@@ -149,7 +149,7 @@ describe('A write', () => {
 });
 
 describe('annals dev', () => {
-  it('reloads when a file is saved, starts again where that is needed, and waits while one is wrong', async (t) => {
+  it('reloads when a file is saved, starts again if that is needed, and waits while one is wrong', async (t) => {
     const service = await begin(t, 'dev', { ANNALS_THREADS: '1' });
     const { folder, output, url, call } = service;
     const says = (text: string) => eventually(() => output().stdout.includes(text));
@@ -177,7 +177,7 @@ describe('annals dev', () => {
     assert.equal(await service.exited, 0);
   });
 
-  it('goes on with the former configuration where documents would show less and there is no terminal to ask at', async (t) => {
+  it('goes on with the former configuration if documents would show less and there is no terminal to ask at', async (t) => {
     const service = await begin(t, 'dev', { ANNALS_THREADS: '1' });
     const { folder, output, url, call } = service;
     const says = (text: string) => eventually(() => output().stdout.includes(text));

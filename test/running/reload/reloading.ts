@@ -16,7 +16,7 @@ export const posts = '/api/collections/posts';
 /** The texts of files by their names. */
 export type Files = Record<string, string>;
 
-/** The configuration in four modules: TypeScript, CommonJS, JSON. `mark` is what its hooks write. */
+/** The configuration in four modules: TypeScript, CommonJS, JSON. Its hooks write `mark`. */
 export function filesOf(mark: string, more: Files = {}): Files {
   return {
     'annals.config.ts': `import { existsSync } from 'node:fs';

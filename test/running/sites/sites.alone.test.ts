@@ -30,7 +30,7 @@ const config = {
   ],
   globals: [{ slug: 'site', fields: [{ name: 'title', type: 'text' }] }],
 };
-/** As a module: rules and hooks are in it. Readers of posts may be anonymous. */
+/** The source of a module, because it has rules and hooks. Readers of posts may be anonymous. */
 const source = `const config = ${JSON.stringify(config)};
 for (const slug of ['posts', 'pictures']) config.collections.find((one) => one.slug === slug).access = { read: () => true };
 config.collections[1].hooks = { beforeChange: [({ data }) => {
@@ -203,7 +203,7 @@ describe('Every route across sites', () => {
       assert.equal((await call('GET', '/api/schemas', at(site, key('acme')))).status, 401, site);
   });
 
-  it('are 400 where their URL is no UTF-8, with a site and without one', async () => {
+  it('are 400 if their URL is no UTF-8, with a site and without one', async () => {
     for (const [path, said] of [
       ['/api/schemas?_=%ff', '_ must be UTF-8 in percent-encoding, got "%ff"'],
       ['/api/globals/%c0%ae', 'the path must be UTF-8 in percent-encoding, got "%c0%ae"'],
@@ -297,7 +297,7 @@ describe('Sites of one process', () => {
     assert.equal((await call('GET', file)).status, 401);
   });
 
-  it('name themselves in the URL of a file, also of then, and its answer has a tag of its own', async () => {
+  it('name themselves in the URL of a file, also in the past, and its answer has its own tag', async () => {
     const path = `/api/collections/pictures/${known.get('acme')?.picture}`;
     const { headers, body } = await call('GET', path, at('acme'));
     const again = await call('GET', path, at('acme', { 'if-none-match': headers.get('etag') ?? '' }));

@@ -126,7 +126,7 @@ describe('A thread that dies', () => {
       const { pid } = service.child;
       const acknowledged = new Map<string, string>();
       let isOver = false;
-      // Else what fails before their end would never end.
+      // Otherwise a test that fails before their end would never end.
       t.after(() => {
         isOver = true;
       });
@@ -182,7 +182,7 @@ describe('--threads', () => {
     }
   });
 
-  it('is 1 at least where there are several sites', async (t) => {
+  it('is at least 1 if there are several sites', async (t) => {
     const folder = temporaryFolder(t);
     const sites = join(folder, 'sites.json');
     writeFileSync(

@@ -93,7 +93,7 @@ describe('A thread that is stuck', () => {
     assert.equal(replaced().length, 1);
   });
 
-  it('is replaced where it is the only one, and what it had sent to be recorded is', async (t) => {
+  it('is replaced if it is the only one, and what it had sent to be recorded is', async (t) => {
     const served = await serve(t, 1);
     const { replaced, call, data } = served;
     await stick(served, 'POST', posts, { title: 'recorded' });
@@ -158,7 +158,7 @@ describe('The watch', () => {
     assert.deepEqual([told, asked], [[], 0]);
   });
 
-  it('asks one that never waits, and does not tell of it where it answers', async (t) => {
+  it('asks one that never waits, and does not tell of it if it answers', async (t) => {
     const { thread, told, beat } = watched(t);
     let asked = 0;
     const ask = () => {
@@ -199,7 +199,7 @@ describe('A pulse', () => {
     };
     const first = come('/first');
     const notes: WeakRef<object>[] = [];
-    // Each comes before the one before it is over.
+    // Each block begins before the one before is over.
     let last = first;
     for (let count = 0; count < 500; count += 1) {
       const next = come(`/${count}`);

@@ -1,7 +1,7 @@
 import { type FieldType, typeFacts } from '../../config/field-types.ts';
 
-// Loaded before a service (`NODE_OPTIONS=--import …`), in its threads too, it adds a type of field in the first two
-// places of the list in CONTRIBUTING.md, and in no other.
+// Loaded before a service (`NODE_OPTIONS=--import …`), in its threads too, this module adds a type of field in the
+// first two places of the list in CONTRIBUTING.md, and in no other.
 
 /** The environment of a service that knows the type `crate`, which nests as `blocks` does. */
 export const withCrate = { NODE_OPTIONS: `--import=${import.meta.url}`, ADD_CRATE: '1' };

@@ -73,7 +73,7 @@ async function eraseOne({ url }: Server): Promise<void> {
   if (answer.status !== 201 && answer.status !== 202) throw new Error(`erasing was answered with ${answer.status}`);
   for (;;) {
     const erasures = await fetch(`${url}/api/audit/erasures?limit=1`, { headers });
-    const { erasures: found } = (await erasures.json()) as { erasures: { finished: boolean }[] };
+    const { docs: found } = (await erasures.json()) as { docs: { finished: boolean }[] };
     if (found[0]?.finished) return;
     await wait(100);
   }

@@ -156,7 +156,7 @@ export type EventOptions = ActorOptions & {
   actor?: string | undefined;
   from?: Moment | undefined;
   to?: Moment | undefined;
-  after?: number | undefined;
+  next?: number | undefined;
   limit?: number | undefined;
 };
 

@@ -26,8 +26,6 @@ export function undoOf({ bodyOf }: Caller): Undo {
 
 /** A bulk call. An idempotency key makes it safe to repeat; a dry run is safe without a key. */
 function callOf(path: string, body: object, options: { dryRun?: boolean | undefined } = {}): Call {
-  const { dryRun, ...own } = options;
-  const isDry = dryRun === true;
-  const data = isDry ? { ...body, dryRun } : body;
-  return { method: 'POST', path, data, options: own, isKeyed: !isDry, isRepeatable: isDry };
+  const isDry = options.dryRun === true;
+  return { method: 'POST', path, data: body, options, isKeyed: !isDry, isRepeatable: isDry };
 }

@@ -77,7 +77,7 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
 }
 
 function isFound(body: unknown): boolean {
-  return isObject(body) && Array.isArray(body.hits);
+  return isObject(body) && Array.isArray(body.docs);
 }
 
 function hasCollections(body: unknown): boolean {

@@ -49,7 +49,7 @@ export function documentsOf({ call, bodyOf }: Caller, slug: string) {
     absence,
     findAll: (options: object = {}) =>
       everyDocument(
-        (query) => call({ method: 'GET', path, options: query, gives: (body) => isNextOf(body, query.after) }),
+        (query) => call({ method: 'GET', path, options: query, gives: (body) => isNextOf(body, query.next) }),
         options,
       ),
     aggregate: (options?: object) => bodyOf({ method: 'GET', path: `${path}/aggregate`, options }),
@@ -57,8 +57,8 @@ export function documentsOf({ call, bodyOf }: Caller, slug: string) {
       return bodyOf({ method: 'GET', path: `${path}/distinct`, options: { ...options, field } });
     },
     count: async (options?: object) => {
-      const body = await bodyOf<{ count: number }>({ method: 'GET', path: `${path}/count`, options, gives: isCount });
-      return body.count;
+      const body = await bodyOf<{ total: number }>({ method: 'GET', path: `${path}/count`, options, gives: isCount });
+      return body.total;
     },
     references: async (id: string, options?: object) => {
       return bodyOf({ method: 'GET', path: `${pathOf(id)}/references`, options, gives: isPage });
@@ -103,15 +103,15 @@ export function isPage(body: unknown): boolean {
 }
 
 /**
- * @param after the cursor of the request. A program that ignores the parameters would return the same cursor for ever.
+ * @param next the cursor of the request. A program that ignores the parameters would return the same cursor for ever.
  */
-function isNextOf(body: unknown, after: string): boolean {
+function isNextOf(body: unknown, next: string): boolean {
   if (!isPage(body) || !isObject(body)) return false;
-  return body.nextCursor === null || (typeof body.nextCursor === 'string' && body.nextCursor !== after);
+  return body.next === null || (typeof body.next === 'string' && body.next !== next);
 }
 
 function isCount(body: unknown): boolean {
-  return isObject(body) && typeof body.count === 'number';
+  return isObject(body) && typeof body.total === 'number';
 }
 
 /** True for a 404 of the service about the document. A 404 about the route means that there is no such collection. */

@@ -85,7 +85,7 @@ async function printHistory(
 }
 
 async function printJson(state: StreamState, entries: AsyncIterable<HistoryEntry>): Promise<void> {
-  await print(`{"document":${printable(JSON.stringify(state))},"versions":[`);
+  await print(`{"document":${printable(JSON.stringify(state))},"docs":[`);
   let before = '';
   for await (const entry of entries) {
     if (before !== '') await print(`${before},`);

@@ -29,7 +29,7 @@ export type Groups<By extends string, Figures extends Record<string, string>> = 
 
 /** The results of a search; `total` counts all matches. `excerpt` is HTML: escaped text with `<mark>`. */
 export type Found<Slug extends string = string> = {
-  hits: { collection: Slug; id: string; title: string; excerpt: string }[];
+  docs: { collection: Slug; id: string; title: string; excerpt: string }[];
   total: number;
 };
 
@@ -37,7 +37,7 @@ export type Found<Slug extends string = string> = {
 export type UncountedPage<Document> = Omit<Page<Document>, 'total' | 'totalPages'> & { total: null; totalPages: null };
 
 /**
- * The documents of a list after a cursor. `nextCursor` is the `after` of the next page, null at the end of the list.
+ * The documents of a list after a cursor. `next` is the option `next` of the next page, null at the end of the list.
  */
 export type CursorPage<Document> = {
   docs: Document[];
@@ -50,7 +50,7 @@ export type CursorPage<Document> = {
   hasPrevPage: boolean;
   nextPage: null;
   prevPage: null;
-  nextCursor: string | null;
+  next: string | null;
 };
 
 /**
@@ -161,8 +161,8 @@ export type Version = {
 /** The state of a document or global: its newest version, and the position of that version in the log. */
 export type StreamState = { stream: string; exists: boolean; erased: boolean; version: number; position: number };
 
-/** Versions, oldest first. `next` is the `after` of the next page, null at the end. */
-export type Versions = { versions: Version[]; next: number | null };
+/** Versions, oldest first. `next` is the option `next` of the next page, null at the end. */
+export type Versions = { docs: Version[]; next: number | null };
 
 /** The state to restore: a version, or the state as of a position of the log. */
 export type RestoreSource = { version: number } | { position: number };

@@ -23,8 +23,8 @@ export type LogEvent = {
   partial?: true;
 };
 
-/** Events of the log, in the order of their positions. `next` is the `after` of the next page, null at the end. */
-export type LogEvents = { events: LogEvent[]; next: number | null; size: number };
+/** Events of the log, in their order. `next` is the option `next` of the next page; null at the end. */
+export type LogEvents = { docs: LogEvent[]; next: number | null; size: number };
 
 /**
  * A version with the whole document as of that version, in the fields of that time. `document` is null if the document

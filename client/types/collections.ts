@@ -55,7 +55,7 @@ import type {
 
 /** The methods of every collection. */
 export type Documents<in out C extends AnyConfig, in out Slug extends string> = {
-  /** One page of documents; with `after`, the documents after a cursor. */
+  /** One page of documents; with `next`, the documents after a cursor. */
   find: {
     <const Depth extends number = 0, const Select extends string = never>(
       options: CursorOptions<C, Slug, Depth, Select>,
@@ -144,13 +144,19 @@ export type ChangeOptions = KeyedOptions & { dryRun?: boolean | undefined };
 
 /** The methods for many documents, at most 1,000 in a call. A call changes all of its documents or none. */
 export type Bulk<in out C extends AnyConfig, in out Slug extends string> = {
-  /** Creates documents. */
-  createMany: (docs: readonly Omit<CreateInput<C, Slug>, 'password'>[], options?: KeyedOptions) => Promise<BulkCreated>;
-  /** Updates each document whose value in the unique field `upsertBy` exists already, and creates the others. */
+  /** Creates documents. With `dryRun`, only checks them: their ids are not those that the call would give. */
+  createMany: (
+    docs: readonly Omit<CreateInput<C, Slug>, 'password'>[],
+    options?: ChangeOptions,
+  ) => Promise<BulkCreated>;
+  /**
+   * Updates each document whose value in the unique field `upsertBy` exists already, and creates the others. With
+   * `dryRun`, only returns what the call would do.
+   */
   upsertMany: (
     upsertBy: Exclude<SortOf<C, Slug>, `-${string}`>,
     docs: readonly Omit<UpdateInput<C, Slug>, 'password'>[],
-    options?: KeyedOptions,
+    options?: ChangeOptions,
   ) => Promise<BulkUpserted>;
   /**
    * Replaces the values of the given fields in each document. With `dryRun`, only returns what the call would change.

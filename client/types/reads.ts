@@ -48,13 +48,13 @@ export type UncountedOptions<
   Select = string,
 > = ListOptions<C, Slug, Depth, Select> & { page?: number | undefined; count: 'none' };
 
-/** The options of a list with cursors. `after` is '' for the first page, then the `nextCursor` of the answer before. */
+/** The options of a list with cursors. `next` is '' for the first page, then the `next` of the answer before. */
 export type CursorOptions<
   C extends AnyConfig,
   Slug extends string,
   Depth extends number = number,
   Select = string,
-> = ListOptions<C, Slug, Depth, Select> & { after: string; count?: 'exact' | 'none' | undefined };
+> = ListOptions<C, Slug, Depth, Select> & { next: string; count?: 'exact' | 'none' | undefined };
 
 /** The options of a count. */
 export type CountOptions<C extends AnyConfig, Slug extends string> = CallOptions & {
@@ -64,7 +64,7 @@ export type CountOptions<C extends AnyConfig, Slug extends string> = CallOptions
   asOf?: Moment | undefined;
 };
 
-/** The options of a grouping. The answer has at most `limit` groups; default 100. */
+/** The options of a grouping. The answer has at most `limit` groups; default 10. */
 export type GroupOptions<C extends AnyConfig, Slug extends string> = CallOptions & {
   where?: WhereOf<C, Slug> | undefined;
   limit?: number | undefined;
@@ -87,10 +87,10 @@ export type SearchOptions<C extends AnyConfig> = CallOptions & {
   collections?: readonly CollectionSlug<C>[] | undefined;
 };
 
-/** The options of a page of a history: `limit` versions after the version `after`. */
+/** The options of a page of a history: `limit` versions after the version `next`. */
 export type HistoryOptions = CallOptions & {
   limit?: number | undefined;
-  after?: number | undefined;
+  next?: number | undefined;
   /** With `names`, each actor has a `label`. */
   actors?: 'ids' | 'names' | undefined;
 };

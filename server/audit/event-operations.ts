@@ -18,7 +18,7 @@ export function eventsOperation(): ApiOperation {
     summary: 'List the events of the log',
     description:
       'Returns the recorded events in the order of their positions. `data` has the payload if the caller has the scope ' +
-      '`payloads`; otherwise the payload is withheld. `next` is the `after` of the next page.',
+      '`payloads`; otherwise the payload is withheld. To go on, send `next` as the parameter `next`.',
     query: eventParameters,
     answers: {
       200: json(
@@ -42,15 +42,15 @@ export function feedOperation(): ApiOperation {
     tag: 'events',
     summary: 'Follow the log',
     description:
-      'For programs that react to events. As JSON, returns a page; `next` is the `after` of the next page. For a client that ' +
-      'accepts `text/event-stream`, continues as server-sent events: a client that reconnects with `Last-Event-ID` misses ' +
+      'For programs that react to events. As JSON, returns a page; to go on, send `next` as the parameter `next`. For a ' +
+      'client that accepts `text/event-stream`, continues as server-sent events: a client that reconnects with `Last-Event-ID` misses ' +
       'nothing. Rights are checked again while a stream lasts.',
     query: feedParameters,
     headers: Joi.object({
       'Last-Event-ID': Joi.number()
         .integer()
         .min(0)
-        .description('The position that the client has reached; takes precedence over `after`.'),
+        .description('The position that the client has reached; takes precedence over `next`.'),
     }),
     answers: {
       200: {

@@ -5,6 +5,7 @@ import type { CollectionNames } from '../../events/service-events/categories.ts'
 import { uuid7 } from '../../events/store/ids.ts';
 import { actorTypes, categories, type EventFilter, typesOf } from '../../projections/tables/audit.ts';
 import type { App } from '../app.ts';
+import { recordLimits } from '../queries/limits.ts';
 import { type Now, positionsOf, range } from '../queries/moments.ts';
 import {
   askedOf,
@@ -62,16 +63,13 @@ const batch = text('The id of a bulk call: its events.', { pattern: uuid7 });
 /** The name of a stream. */
 export const stream = text('The name of one stream: `posts/<id>`.');
 
-const defaultLimit = 100;
-const limits = { least: 1, most: 1000, otherwise: defaultLimit };
-
 /** The parts of the service that queries about its log are checked against. */
 export type AuditQueryContext = Pick<App, 'model' | 'auditIndex' | 'events' | 'clock' | 'names'>;
 
 /** The query of a page of versions. */
 export const historyParameters = {
-  after: position('The version after which the page begins.'),
-  limit: count(limits, 'How many'),
+  next: position('The version after which the page begins.'),
+  limit: count(recordLimits, 'How many'),
   actors,
 };
 
@@ -84,30 +82,30 @@ export const eventParameters = {
   batch: checked(batch, requireBatch),
   ...filters,
   ...range,
-  after: position('The position after which the page begins.'),
-  limit: count(limits, 'How many'),
+  next: position('The position after which the page begins.'),
+  limit: count(recordLimits, 'How many'),
   actors,
 };
 
 /** The query of the change feed as server-sent events. */
-const streamParameters = { after: position('The position after which to begin.'), ...filters };
+const streamParameters = { next: position('The position after which to begin.'), ...filters };
 
 /** The query of the change feed. */
-export const feedParameters = { ...streamParameters, limit: count(limits, 'For pages only: how many') };
+export const feedParameters = { ...streamParameters, limit: count(recordLimits, 'For pages only: how many') };
 
 /** Reads the query of `GET /api/audit/events`. @throws DomainError `invalid` naming every wrong parameter. */
 export function readEventQuery(app: AuditQueryContext, query: Query): EventQuery & { actors: ActorForm } {
   const known = knownTo(app);
   const asked = askedOf(eventParameters, query, known);
   const { from, to } = positionsOf(asked.values, known, asked.errors);
-  const { stream: named, batch, after, limit, actors, ...wanted } = settle(asked);
+  const { stream: named, batch, next: after, limit, actors, ...wanted } = settle(asked);
   const stream = named === null ? null : app.names.recorded(named);
   const filter = filterOf(wanted, app.names);
   const upTo = to ?? app.events.head().size;
   return { stream, batch, filter, after: Math.max(after, from - 1), upTo, limit, actors };
 }
 
-/** A request to the change feed: `lastEventId` wins over the parameter `after`. */
+/** A request to the change feed: `lastEventId` wins over the parameter `next`. */
 type FeedRequest = { query: Query; lastEventId: unknown; isStream: boolean };
 
 /**
@@ -120,15 +118,15 @@ export function readFeedQuery(app: AuditQueryContext, { query, lastEventId, isSt
   const asked: ParsedQuery<typeof feedParameters> = isStream
     ? askedOf(streamParameters, query, known)
     : askedOf(feedParameters, query, known);
-  const header = askedOf({ [lastEventName]: feedParameters.after }, { [lastEventName]: lastEventId }, known);
-  const field = lastEventId === undefined ? 'after' : lastEventName;
-  const after = (lastEventId === undefined ? asked.values.after : header.values[lastEventName]) ?? 0;
+  const header = askedOf({ [lastEventName]: feedParameters.next }, { [lastEventName]: lastEventId }, known);
+  const field = lastEventId === undefined ? 'next' : lastEventName;
+  const after = (lastEventId === undefined ? asked.values.next : header.values[lastEventName]) ?? 0;
   asked.errors.push(...header.errors);
   const { size } = app.events.head();
   if (after > size) {
     asked.errors.push({ field, message: `${field} must be at most ${size}, where the log ends, got ${after}` });
   }
-  const { limit = defaultLimit, ...wanted } = settle(asked);
+  const { limit = recordLimits.otherwise, ...wanted } = settle(asked);
   return { filter: filterOf(wanted, app.names), after, limit };
 }
 

@@ -37,7 +37,7 @@ export function feed(server: Server, app: FeedApp): void {
     const { size } = app.events.head();
     const { events, reached } = await findEvents(app, rights, { ...query, stream: null, batch: null, upTo: size });
     const texts = events.map(({ text }) => text).join(',');
-    return sendText(h, `{"events":[${texts}],"next":${reached},"size":${size}}`).vary('accept');
+    return sendText(h, `{"docs":[${texts}],"next":${reached},"size":${size}}`).vary('accept');
   }
 
   async function sendStream(h: ResponseToolkit, rights: AuditRights, query: Query) {

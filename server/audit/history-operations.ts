@@ -25,7 +25,7 @@ export function historyOperation(name: StreamKind): ApiOperation {
     summary: `List the versions of ${article(name)}`,
     description:
       'Returns one version for each event, oldest first: the author, the action and the time; with the scope `payloads` also ' +
-      'the reason, and which fields changed. Deleted subjects are included. `next` is the `after` of the next page.',
+      'the reason, and which fields changed. Deleted subjects are included. To go on, send `next` as the parameter `next`.',
     params: params[name],
     query: historyParameters,
     answers: {

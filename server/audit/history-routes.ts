@@ -124,12 +124,12 @@ export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'
 
 async function listVersions(app: App, asked: HistoryRequest): Promise<object> {
   const { history, subject, request, rights } = asked;
-  const { actors, ...page } = readQuery(historyParameters, request.query, app);
+  const { actors, next: after, limit } = readQuery(historyParameters, request.query, app);
   const found = find(asked);
-  const { entries, next } = await history.entries(found, page);
+  const { entries, next } = await history.entries(found, { after, limit });
   const shown = subject.isDocument ? entries : entries.map(({ changed: _changed, ...entry }) => entry);
   const named = await namedAll(namingFor(app, request, { rights, actors }), shown);
-  return { [subject.name]: found, versions: named, next };
+  return { [subject.name]: found, docs: named, next };
 }
 
 async function showDocument(app: App, asked: HistoryRequest, h: ResponseToolkit): Promise<object> {
@@ -193,7 +193,7 @@ async function listEvents(app: App, { request, h, rights }: HistoryCall): Promis
   const next = reached < query.upTo ? reached : null;
   const naming = namingFor(app, request, { rights, actors: query.actors });
   const shown = await withNames(events, naming);
-  return sendText(h, `{"events":[${shown.join(',')}],"next":${next},"size":${size}}`);
+  return sendText(h, `{"docs":[${shown.join(',')}],"next":${next},"size":${size}}`);
 }
 
 /** The texts of events. An event is sent as it is stored, unless its actor is named. */

@@ -36,7 +36,7 @@ function countRoute(server: Server, app: App, target: Target<Collection>): void 
       await readAsOf(app, request, target);
       const scope = await authorizeList(call);
       const asked = await readCountQuery(request.query, app, () => reachOf(call));
-      return tellPosition(request, sendText(h, JSON.stringify({ count: await countOf(call, asked, scope) })));
+      return tellPosition(request, sendText(h, JSON.stringify({ total: await countOf(call, asked, scope) })));
     },
   });
 }

@@ -1,3 +1,4 @@
+import { pageLimits } from '../queries/limits.ts';
 import { type ApiSchema, schemaRef } from './fields.ts';
 
 declare const value: unique symbol;
@@ -100,7 +101,7 @@ export function pageOf<T>(docs: Shape<T>) {
   return closed({
     docs: listOf(docs),
     total: count,
-    limit: withKeywords(place, { maximum: 100 }),
+    limit: withKeywords(place, { maximum: pageLimits.most }),
     page: place,
     totalPages: count,
     hasNextPage: flag,
@@ -130,7 +131,8 @@ export function refTo<T>(name: string, _shape: Shape<T>): Shape<T> {
   return schemaRef(name);
 }
 
-/** Where the next page of a list begins: the parameter of this name. */
-export function cursor(parameter: string): Shape<number | null> {
-  return described(orNull(count), `The \`${parameter}\` of the next page; null at the end.`);
-}
+/** Where the next page of a list begins: the value of its parameter `next`. */
+export const nextNumber: Shape<number | null> = described(
+  orNull(count),
+  'The `next` of the next page; null at the end.',
+);

@@ -1,6 +1,6 @@
 import type { Collection } from '../../config/model.ts';
 import { type UniqueField, uniqueFields } from '../../events/facts/claims.ts';
-import { choice, closed, count, described, flag, listOf, namesOf, orNull, place, text, uuid } from './basics.ts';
+import { choice, closed, count, described, listOf, orNull, place, text, uuid } from './basics.ts';
 import { type ApiSchema, schemaRef } from './fields.ts';
 
 const most = 1000;
@@ -32,8 +32,7 @@ export const bulkAnswers = {
 export function bulkSchemas(collections: readonly Collection[]): Record<string, ApiSchema> {
   const open = collections.filter(({ upload }) => !upload);
   if (open.length === 0) return {};
-  const { BulkUpserted, ...others } = bulkAnswers;
-  return open.some((one) => uniqueNames(one).length > 0) ? bulkAnswers : others;
+  return bulkAnswers;
 }
 
 /** The bodies of calls about many documents of a collection. */
@@ -49,15 +48,12 @@ export function bulkBodies(collection: Collection): Record<string, ApiSchema> {
     'A unique field: documents that have its value are changed, the others created.',
   );
   const upserted = closed({ docs: docsOf('update'), upsertBy });
-  const dryRun = described(flag, 'True: nothing is done, and the answer shows what would be done.');
   const selections: Record<string, ApiSchema>[] = [
     { where: schemaRef(`${name}.where`) },
     { ids: { ...listOf(text), maxItems: most, uniqueItems: true } },
   ];
   const changeOf = (more: Record<string, ApiSchema>) => ({
-    oneOf: selections.map((one) =>
-      closed<Record<string, ApiSchema>>({ ...one, ...more, dryRun }, [...namesOf(one), ...namesOf(more)]),
-    ),
+    oneOf: selections.map((one) => closed<Record<string, ApiSchema>>({ ...one, ...more })),
   });
   return {
     [`${name}.bulk`]: keys.length > 0 ? { anyOf: [created, upserted] } : created,

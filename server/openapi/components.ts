@@ -1,4 +1,5 @@
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
+import { pageLimits } from '../queries/limits.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
 import {
   anyObject,
@@ -85,12 +86,12 @@ function writtenOf(fields: readonly Field[], made: Record<string, ApiSchema>): A
   };
 }
 
-/** The list of a collection. With `count=none` the counts are null, with `after` the pages. */
+/** The list of a collection. With `count=none` the counts are null, with `next` the pages. */
 export function listSchema<T>(document: Shape<T>) {
   const always = {
     docs: listOf(document),
     total: orNull(count),
-    limit: withKeywords(place, { maximum: 100 }),
+    limit: withKeywords(place, { maximum: pageLimits.most }),
     page: orNull(place),
     totalPages: orNull(count),
     hasNextPage: flag,
@@ -98,8 +99,8 @@ export function listSchema<T>(document: Shape<T>) {
     nextPage: orNull(place),
     prevPage: orNull(place),
   };
-  const nextCursor = described(orNull(text), 'With `after`: the `after` of the next page; null at the end.');
-  return closed({ ...always, nextCursor }, namesOf(always));
+  const next = described(orNull(text), 'With `next`: the `next` of the next page; null at the end.');
+  return closed({ ...always, next }, namesOf(always));
 }
 
 function globalSchemas({ slug, fields }: Global): Record<string, ApiSchema> {
@@ -139,7 +140,7 @@ const restore = either(
   closed({ position: described(place, 'The position of the log whose state is restored.') }),
 );
 
-const countSchemas = { Count: closed({ count }), Absent: absent };
+const countSchemas = { Count: closed({ total: count }), Absent: absent };
 
 const figures = described(
   anyObject as Shape<Record<string, number | string | null>>,
@@ -197,7 +198,7 @@ const fixed = {
   Block: blockSchema,
   ...conditionSchemas,
   Found: closed({
-    hits: listOf(
+    docs: listOf(
       closed({
         collection: described(text, 'The slug of the collection.'),
         id: text,

@@ -63,6 +63,7 @@ export function ofCreateMany(model: Model, target: Collection, isUnique: boolean
           'body, the others are created. This needs the right to read and to update these documents.'
       : '',
     target.auth ? 'A `password` is not taken here.' : '',
+    'With `dryRun`, the ids of new documents are not those that the call would give.',
     inBatch,
     reasonOf(target),
     repeatable,

@@ -59,8 +59,8 @@ export function createCursors(secret: string) {
 
 function refusal(): DomainError {
   const problem =
-    'must be empty, or the nextCursor of an answer to the same list: with the same sort, where, q, select, depth and asOf';
-  return invalidField('after', problem);
+    'must be empty, or the next of an answer to the same list: with the same sort, where, q, select, depth and asOf';
+  return invalidField('next', problem);
 }
 
 /** The list that a cursor is for: everything that decides on its documents, their order and their form. */

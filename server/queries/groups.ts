@@ -9,6 +9,7 @@ import {
   measureKinds,
   type TimePart,
 } from '../../projections/query/groups.ts';
+import { recordLimits } from './limits.ts';
 import type { Now } from './moments.ts';
 import { addTo, askedOf, count, describedOnly, type Query, settle, text } from './parameters.ts';
 import { type FoundPath, isManyValued, resolvePath, type SearchReach } from './paths.ts';
@@ -19,7 +20,7 @@ const mostKeys = 3;
 const mostMeasures = 20;
 const parts: readonly TimePart[] = ['year', 'month', 'day'];
 
-const limit = count({ least: 1, most: 1000, otherwise: 100 }, 'Groups in the answer');
+const limit = count(recordLimits, 'Groups in the answer');
 const { where, asOf } = listParameters;
 const measureOf = (what: string) =>
   describedOnly(`Paths of ${what} in each group, separated by commas.`, { minLength: 1 });

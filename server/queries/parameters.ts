@@ -72,6 +72,9 @@ export function isWhereParameter(name: string): boolean {
   return name === 'where' || name.startsWith('where[');
 }
 
+/** The former names of `next`, by which a page continues. */
+const formerNames = ['after', 'before'];
+
 /** The errors of unknown names. Names that begin with `_` pass: front ends add them to get past caches. */
 function unknownParameters(query: Query, allowed: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
@@ -80,6 +83,10 @@ function unknownParameters(query: Query, allowed: readonly string[]): FieldError
     if (allowed.includes('where') && isWhereParameter(name)) continue;
     if (errors.length === maxQueryErrors) break;
     const field = cutField(name, 100);
+    if (formerNames.includes(name) && allowed.includes('next')) {
+      errors.push({ field, message: `${field} is called next` });
+      continue;
+    }
     const known = allowed.length > 0 ? `; allowed: ${showAll(allowed)}` : '; this route takes none';
     errors.push({ field, message: `${field} is not a query parameter${didYouMean(name, allowed)}${known}` });
   }

@@ -2,6 +2,7 @@ import type { FieldError } from '../../config/errors.ts';
 import type { ListRequest } from '../../projections/query/lists.ts';
 import type { SearchTerm } from '../../projections/tables/words.ts';
 import type { ListPoint } from './cursors.ts';
+import { pageLimits } from './limits.ts';
 import { moment, type Now } from './moments.ts';
 import {
   addTo,
@@ -88,10 +89,10 @@ const searchText =
 
 /** The query of a list (contract, sections 4.8 and 4.9). */
 export const listParameters = {
-  limit: tell(count({ least: 1, most: 100, otherwise: 10 }, 'Documents per page'), { example: 20 }),
+  limit: tell(count(pageLimits, 'Documents per page'), { example: 20 }),
   page: count({ least: 1, otherwise: 1 }, 'The page, from 1.'),
-  after: describedOnly(
-    'In place of `page`: empty to begin, then the `nextCursor` of each answer. All other parameters but `limit` and ' +
+  next: describedOnly(
+    'In place of `page`: empty to begin, then the `next` of each answer. All other parameters but `limit` and ' +
       '`count` must stay the same.',
   ),
   count: oneOf(
@@ -229,19 +230,19 @@ async function selectOf(
   return selection;
 }
 
-function startOf({ after, page, q, sort }: Query, readCursor: Sight['placeOf'], errors: FieldError[]): Start | null {
-  if (after === undefined) return null;
-  if (typeof after !== 'string') errors.push({ field: 'after', message: 'after must be given once' });
+function startOf({ next, page, q, sort }: Query, readCursor: Sight['placeOf'], errors: FieldError[]): Start | null {
+  if (next === undefined) return null;
+  if (typeof next !== 'string') errors.push({ field: 'next', message: 'next must be given once' });
   else if (page !== undefined)
-    errors.push({ field: 'after', message: 'after must not stand beside page: it takes its place' });
+    errors.push({ field: 'next', message: 'next must not stand beside page: it takes its place' });
   else if (q !== undefined && sort === undefined)
     errors.push({
-      field: 'after',
-      message: 'after must not stand beside q without sort: the order by fit has no cursor',
+      field: 'next',
+      message: 'next must not stand beside q without sort: the order by fit has no cursor',
     });
-  else if (after !== '') {
+  else if (next !== '') {
     try {
-      return readCursor(after);
+      return readCursor(next);
     } catch (error) {
       addTo(errors, error);
     }

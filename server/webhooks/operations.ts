@@ -2,6 +2,7 @@ import Joi from 'joi';
 import type { AdmittedCallers } from '../openapi/callers.ts';
 import type { ApiOperation } from '../openapi/operation.ts';
 import { type DescribedAnswers, json, refusals } from '../openapi/responses.ts';
+import { pageLimits } from '../queries/limits.ts';
 import { count, oneOf } from '../queries/parameters.ts';
 
 const tag = 'system';
@@ -12,7 +13,7 @@ const noWebhook: DescribedAnswers = { 404: json('There is no such webhook.', 'Er
 /** The query of the deliveries of a webhook. */
 export const deliveryParameters = {
   state: oneOf(['all', 'waiting', 'parked'], 'all', 'The state of the deliveries.'),
-  limit: count({ least: 1, most: 100, otherwise: 10 }, 'Deliveries per page'),
+  limit: count(pageLimits, 'Deliveries per page'),
   page: count({ least: 1, otherwise: 1 }, 'The page, from 1.'),
 };
 

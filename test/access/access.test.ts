@@ -268,7 +268,7 @@ describe('A rule that fails', () => {
     const path = '/api/collections/failing';
     for (const [title, isPublic] of Object.entries({ first: true, bad: true, hidden: false, last: true }))
       await service.call('POST', path, { title, isPublic });
-    for (const query of ['', '?count=none', '?after=&limit=3']) {
+    for (const query of ['', '?count=none', '?next=&limit=3']) {
       const { status, body } = await service.call('GET', path + query, undefined, anonymous);
       assert.equal(status, 200);
       assert.deepEqual(

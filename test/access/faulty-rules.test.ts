@@ -45,7 +45,7 @@ describe('A read rule that gives no answer', () => {
 
   it('leaves its documents out of answers about several collections', async () => {
     const { body: found } = await get('/api/search?q=amber');
-    assert.deepEqual([found.hits.map(({ id }: { id: string }) => id), found.total], [[ids.right], 1]);
+    assert.deepEqual([found.docs.map(({ id }: { id: string }) => id), found.total], [[ids.right], 1]);
     const { body: counted } = await get('/api/counts');
     assert.deepEqual(counted.collections, {
       users: { total: 1 },

@@ -444,7 +444,7 @@ describe('The scopes of an API key', () => {
       ['create', '', { docs: [] }],
       ['create', '', { docs: [{ title: 'x' }] }],
       ['update', '/update', { ...none, data: { title: 'x' } }],
-      ['update', '/update', { ids: [], data: { title: 'x' }, dryRun: true }],
+      ['update', '/update?dryRun=true', { ids: [], data: { title: 'x' } }],
       ['delete', '/delete', none],
       ['delete', '/delete', { ids: [ids.tags] }],
     ];
@@ -549,21 +549,20 @@ describe('The history under an API key', () => {
     const withheld = (one: { withheld?: true }) => one.withheld === true;
     const streams = (events: { header: { stream: string } }[]) =>
       new Set(events.map(({ header }) => header.stream.replace(/^((accounts\/)?[^/]+).*/, '$1')));
-    assert.deepEqual([...streams(body.events.filter((one: object) => !withheld(one)))].sort(), [
+    assert.deepEqual([...streams(body.docs.filter((one: object) => !withheld(one)))].sort(), [
       'accounts/members',
       'members',
       'posts',
     ]);
-    const hidden = streams(body.events.filter(withheld));
+    const hidden = streams(body.docs.filter(withheld));
     for (const stream of ['system', 'tags', 'staff', 'accounts/staff', 'files', 'globals'])
       assert.ok(hidden.has(stream), stream);
-    for (const { data, context, withheld } of body.events)
-      if (withheld) assert.deepEqual([data, context], [null, null]);
+    for (const { data, context, withheld } of body.docs) if (withheld) assert.deepEqual([data, context], [null, null]);
     const feed = await get('/api/audit/feed?limit=1000', as);
-    assert.deepEqual(feed.body.events.filter(withheld).length, body.events.filter(withheld).length);
+    assert.deepEqual(feed.body.docs.filter(withheld).length, body.docs.filter(withheld).length);
     const whole = await make(here, { scopes: [of('*', 'read'), ofGlobals('*', 'read')], audit: ['payloads'] });
     const all = await get('/api/audit/events?limit=1000', whole.as);
-    const others = streams(all.body.events.filter(withheld));
+    const others = streams(all.body.docs.filter(withheld));
     assert.deepEqual([...others].sort(), ['__admins', 'accounts/__admins', 'accounts/staff', 'staff']);
   });
 

@@ -25,8 +25,7 @@ describeAdmin('The form of a document', (open) => {
     return body.id;
   };
   const stored = async (id: string) => (await service.call('GET', `/api/collections/articles/${id}`)).body;
-  const versions = async (id: string) =>
-    (await service.call('GET', `/api/audit/documents/articles/${id}`)).body.versions;
+  const versions = async (id: string) => (await service.call('GET', `/api/audit/documents/articles/${id}`)).body.docs;
   const field = (page: Page, path: string) => page.locator(`[name="${path}"]`);
   const idOf = (page: Page) => new URL(page.url()).pathname.split('/').at(-1) ?? '';
   const save = (page: Page, name: 'Create' | 'Save' = 'Save') =>

@@ -107,7 +107,7 @@ describeAdmin('A flow', (open) => {
     const { body } = await service.call('GET', `/api/collections/stories/${id}`);
     assert.deepEqual([body.title, body.lead], [story, lead]);
     const history = await service.call('GET', `/api/audit/documents/stories/${id}`);
-    const last = history.body.versions.at(-1);
+    const last = history.body.docs.at(-1);
     assert.deepEqual([last.type, last.reason], ['document.restored', 'It is an island']);
   });
 
@@ -115,7 +115,7 @@ describeAdmin('A flow', (open) => {
     const path = `/api/collections/stories?where[title][equals]=${encodeURIComponent(story)}`;
     const { id } = (await service.call('GET', path)).body.docs[0];
     const { body } = await service.call('GET', `/api/audit/documents/stories/${id}`);
-    const { position } = body.versions[0];
+    const { position } = body.docs[0];
     const { page } = await open({ service, user: chief });
     const steps = new Steps(page);
     await steps.press('Control+k');

@@ -77,7 +77,7 @@ describeAdmin('The history of a document', (open) => {
     const { body } = await service.call('GET', `/api/collections/articles/${id}`);
     assert.equal(body.title, 'The engine');
     const history = await service.call('GET', `/api/audit/documents/articles/${id}`);
-    assert.deepEqual([history.body.document.version, history.body.versions[2].reason], [3, 'It was right before']);
+    assert.deepEqual([history.body.document.version, history.body.docs[2].reason], [3, 'It was right before']);
   });
 
   it('brings back a deleted document, and says in time that a unique value is taken', async () => {
@@ -200,7 +200,7 @@ describeAdmin('The history of a document', (open) => {
     const { body } = await service.call('GET', '/api/audit/events?limit=1');
     await page.getByRole('button', { name: 'As of' }).click();
     const dialog = page.getByRole('dialog');
-    const first = body.events[0].header.recordedAt;
+    const first = body.docs[0].header.recordedAt;
     await dialog.getByRole('button', { name: 'Before the last change' }).waitFor();
     const offered = await dialog.getByRole('button').allTextContents();
     assert.deepEqual(

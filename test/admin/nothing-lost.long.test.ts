@@ -34,7 +34,7 @@ describeAdmin('Text that is typed', (open) => {
   const teasers = async (service: Pick<Service, 'call'>, id: string) => {
     const { body } = await service.call('GET', `/api/audit/documents/articles/${id}`);
     const { teaser } = (await service.call('GET', `/api/collections/articles/${id}`)).body;
-    return { versions: body.versions.length, teaser };
+    return { versions: body.docs.length, teaser };
   };
 
   it('is saved once if the service is killed during the save, before or after it was recorded', async (t) => {

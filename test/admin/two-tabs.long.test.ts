@@ -164,7 +164,7 @@ describeAdmin('A document that is open twice', (open) => {
     assert.deepEqual([teaser, section], ['theirs', 'mine']);
     const { body } = await service.call('GET', `/api/audit/documents/articles/${id}?actors=names`);
     assert.deepEqual(
-      body.versions
+      body.docs
         .slice(1)
         .map((one: { reason: string; changed: string[]; actor: { label: string } }) => [
           one.reason,

@@ -162,7 +162,7 @@ describeAdmin('Files', (open) => {
     const [file] = await stored('evidence');
     const { body } = await service.call('GET', `/api/audit/documents/evidence/${file?.id}`);
     assert.deepEqual(
-      body.versions.map(({ reason }: { reason: string }) => reason),
+      body.docs.map(({ reason }: { reason: string }) => reason),
       ['Found by the river'],
     );
   });

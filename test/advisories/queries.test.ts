@@ -136,7 +136,7 @@ const attacks = hostile.flatMap((text) => {
     `?sort=${name}`,
     `?sort=-author.${name}`,
     `?select=${name}`,
-    `?after=${name}`,
+    `?next=${name}`,
     `?limit=${name}`,
     `?asOf=${name}`,
     `/count?where[${name}][exists]=true`,
@@ -200,8 +200,8 @@ it('CVE-2023-30843, CVE-2026-105805 (Payload), CVE-2023-27481 (Directus), CVE-20
     assert.equal((await list('posts', `?${parameter}[notes][like]=z`)).status, 400, parameter);
   assert.equal((await list('posts', '?_where[notes][like]=z')).body.total, 2, 'ignored, as all that begins so');
   for (const where of [{ notes: { like: 'z' } }, { 'author.pin': { like: 'p' } }]) {
-    const change = { where, data: { title: 'changed' }, dryRun: true };
-    const { status } = await service.call('POST', '/api/collections/posts/bulk/update', change, eve.as);
+    const change = { where, data: { title: 'changed' } };
+    const { status } = await service.call('POST', '/api/collections/posts/bulk/update?dryRun=true', change, eve.as);
     assert.equal(status, 400);
   }
 });
@@ -217,7 +217,7 @@ it('CVE-2025-30352, CVE-2025-64748 (Directus): a search finds nothing by the wor
       ]);
       for (const { status, body } of found) {
         assert.deepEqual([status, body.docs ?? body.results ?? []], [200, []], word);
-        assert.equal(body.total ?? body.count ?? 0, 0, word);
+        assert.equal(body.total ?? 0, 0, word);
       }
     }
   }

@@ -32,7 +32,7 @@ describe('The names of actors', () => {
 
   const labelsOf = (told: readonly Told[]) => told.map(({ actor }) => actor.label);
   const versions = async (query: string, options?: CallOptions) => {
-    const { versions } = await send('GET', `/audit/documents/posts/${post}${query}`, undefined, options);
+    const { docs: versions } = await send('GET', `/audit/documents/posts/${post}${query}`, undefined, options);
     return labelsOf(versions);
   };
 
@@ -75,11 +75,11 @@ describe('The names of actors', () => {
   });
 
   it('stand in events, differences, blame and erasures', async () => {
-    const { events } = await send('GET', `/audit/events?stream=posts/${post}&actors=names`);
+    const { docs: events } = await send('GET', `/audit/events?stream=posts/${post}&actors=names`);
     const plain = await send('GET', `/audit/events?stream=posts/${post}`);
     assert.deepEqual(labelsOf(events.map(({ header }: { header: Told }) => header)), await versions('?actors=names'));
     for (const { header } of events) delete header.actor.label;
-    assert.deepEqual(events, plain.events);
+    assert.deepEqual(events, plain.docs);
     const { from, to } = await send('GET', `/audit/documents/posts/${post}/diff?from=0&to=2&actors=names`);
     assert.deepEqual([from, to.actor.label], [null, 'Ada']);
     const { fields } = await send('GET', `/audit/documents/posts/${post}/blame?version=3&actors=names`);
@@ -95,7 +95,7 @@ describe('The names of actors', () => {
     assert.equal(account.event.header.actor.label, null);
     const gone = (await send('POST', '/collections/posts', { title: 'x' })).id;
     await send('POST', '/audit/erasures', { collection: 'posts', id: gone, reason: 'asked for' });
-    const { erasures } = await send('GET', '/audit/erasures?actors=names');
+    const { docs: erasures } = await send('GET', '/audit/erasures?actors=names');
     assert.deepEqual(labelsOf(erasures), [null]);
     assert.deepEqual(await send('GET', `/audit/erasures/${erasures[0].position}?actors=names`), erasures[0]);
   });

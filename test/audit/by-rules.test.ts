@@ -147,7 +147,7 @@ describe('Without an audit rule, history', () => {
     assert.equal(statuses[`/api/audit/accounts/staff/${users.root.id}/versions/1`], 403);
     assert.equal(statuses['/api/audit/events'], 200);
     const exported = await service.call('GET', '/api/audit/events?stream=system/audit');
-    assert.equal(exported.body.events[0].context.rule, 'audit (default)');
+    assert.equal(exported.body.docs[0].context.rule, 'audit (default)');
   });
 
   it('leaves refused fields out of versions, events, differences and blame, at any depth', async () => {
@@ -158,7 +158,7 @@ describe('Without an audit rule, history', () => {
     assert.deepEqual(fields, shown);
     const { id: _id, createdAt: _created, updatedAt: _updated, ...data } = body.event.data;
     assert.deepEqual([data, body.event.partial], [shown, true]);
-    const { versions } = (await past('seen', '')).body;
+    const { docs: versions } = (await past('seen', '')).body;
     assert.deepEqual(
       versions.map(({ changed }: { changed: string[] }) => changed),
       [
@@ -220,7 +220,7 @@ describe('Without an audit rule, history', () => {
 
   it('goes with events and the feed as far, and says what is left out', async () => {
     const flags = async (address: string) => {
-      const { events } = (await eve(address)).body;
+      const { docs: events } = (await eve(address)).body;
       return events.map(({ partial, withheld }: Record<string, boolean>) =>
         withheld ? 'withheld' : partial ? 'partial' : 'whole',
       );
@@ -246,9 +246,9 @@ describe('Without an audit rule, history', () => {
 
   it('looks back, and restores, no further than the rules do today', async () => {
     const { size } = (await eve('/api/audit/events?limit=1')).body;
-    const { body } = await eve('/api/audit/events?collection=posts');
+    const { body } = await eve('/api/audit/events?collection=posts&limit=100');
     const first = (id = '') =>
-      body.events.find(({ header }: { header: { stream: string } }) => header.stream === `posts/${id}`).header.position;
+      body.docs.find(({ header }: { header: { stream: string } }) => header.stream === `posts/${id}`).header.position;
     const then = (name: string) => eve(`/api/collections/posts/${ids[name]}?asOf=${first(ids[name])}`);
     assert.equal((await then('seen')).body.whileOpen, 'now open');
     assert.equal((await then('secret')).status, 403);

@@ -80,9 +80,9 @@ describe('An audit answer whose index was altered', () => {
       await refuses('/events?collection=system/schema', said);
       await refuses('/feed?actor=system', said);
       const { body } = await get('/events');
-      assert.equal(body.events.length, body.size, 'without a filter the log answers');
+      assert.equal(body.docs.length, body.size, 'without a filter the log answers');
     });
-    assert.equal((await get('/events?type=document.deleted')).body.events.length, 1);
+    assert.equal((await get('/events?type=document.deleted')).body.docs.length, 1);
   });
 
   it('is a 500 that names the event whose row is gone', async () => {
@@ -141,7 +141,7 @@ describe('An audit answer whose index was altered', () => {
         },
       );
     }
-    assert.equal((await get(`/events?batch=${batch}`)).body.events.length, 3);
+    assert.equal((await get(`/events?batch=${batch}`)).body.docs.length, 3);
   });
 
   it('is a 500 if the index of streams gives events of another document', async () => {

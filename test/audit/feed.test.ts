@@ -95,28 +95,29 @@ describe('The change feed', () => {
     const headers = recordedEvents(service.data);
     const found: object[] = [];
     for (let cursor = 0; cursor < headers.length; ) {
-      const { status, body } = await get(`?after=${cursor}&limit=2`);
+      const { status, body } = await get(`?next=${cursor}&limit=2`);
       assert.deepEqual([status, body.size, body.next], [200, headers.length, Math.min(cursor + 2, headers.length)]);
-      found.push(...body.events.map(({ header }: { header: object }) => header));
+      found.push(...body.docs.map(({ header }: { header: object }) => header));
       cursor = body.next;
     }
     assert.deepEqual(found, headers);
-    const end = await get(`?after=${headers.length}`);
-    assert.deepEqual(end.body, { events: [], next: headers.length, size: headers.length });
+    const end = await get(`?next=${headers.length}`);
+    assert.deepEqual(end.body, { docs: [], next: headers.length, size: headers.length });
     const filtered = await get('?type=schema.changed');
-    assert.deepEqual([filtered.body.events.length, filtered.body.next], [1, headers.length]);
+    assert.deepEqual([filtered.body.docs.length, filtered.body.next], [1, headers.length]);
   });
 
   it('refuses what it does not know, and a cursor from behind the end', async () => {
-    assert.deepEqual(fieldsOf(await get('?after=-1&limit=0&type=x&stream=y')).sort(), [
-      'after',
+    assert.deepEqual(fieldsOf(await get('?next=-1&limit=0&type=x&stream=y')).sort(), [
       'limit',
+      'next',
       'stream',
       'type',
     ]);
     const stream = { headers: { accept: 'text/event-stream' } };
+    for (const as of [{}, stream]) assert.equal((await get('?after=1', as)).body.message, 'after is called next');
     assert.deepEqual(fieldsOf(await get('?limit=3', stream)), ['limit']);
-    assert.deepEqual(Object.keys(errorsOf(await get('?after=99999', stream))), ['after']);
+    assert.deepEqual(Object.keys(errorsOf(await get('?next=99999', stream))), ['next']);
     for (const id of ['x', '99999', '-1']) {
       const answer = await get('', { headers: { ...stream.headers, 'last-event-id': id } });
       assert.deepEqual(fieldsOf(answer), ['Last-Event-ID'], id);
@@ -149,7 +150,7 @@ describe('The change feed', () => {
 
   it('goes on after Last-Event-ID, which wins over after, and gives only what is asked for', async () => {
     const { size } = (await get('')).body;
-    const { messages, cut } = await listen('?after=1', { 'last-event-id': String(size) });
+    const { messages, cut } = await listen('?next=1', { 'last-event-id': String(size) });
     await write(1);
     assert.deepEqual(
       (await take(messages, 1)).map(({ id }) => id),
@@ -189,7 +190,7 @@ describe('The change feed', () => {
     const from = (await get('')).body.size as number;
     const socket = dial(
       service.url,
-      `GET ${path}?after=${from} HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\nx-api-key: ${apiKey}\r\n\r\n`,
+      `GET ${path}?next=${from} HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\nx-api-key: ${apiKey}\r\n\r\n`,
     ).pause();
     await write(8, 'y'.repeat(900_000));
     let received = '';
@@ -308,12 +309,12 @@ describe('The change feed', () => {
 
   it('ends for all who listen when the service does', async () => {
     const { size } = (await get('')).body;
-    const listening = await Promise.all(Array.from({ length: 4 }, () => listen(`?after=${size}`)));
+    const listening = await Promise.all(Array.from({ length: 4 }, () => listen(`?next=${size}`)));
     const endings = listening.map(({ messages }) => ended(messages));
     // This stream has more to read than its client takes.
     const stalled = dial(
       service.url,
-      `GET ${path}?after=0 HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\nx-api-key: ${apiKey}\r\n\r\n`,
+      `GET ${path}?next=0 HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\nx-api-key: ${apiKey}\r\n\r\n`,
     ).pause();
     assert.equal(await service.stop(), 0);
     // Not cut off, as they are who are still there when the time for stopping is over.

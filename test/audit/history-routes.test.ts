@@ -70,7 +70,7 @@ describe('The history of a document', () => {
     });
     assert.equal(body.next, null);
     assert.deepEqual(
-      body.versions,
+      body.docs,
       headers.map(({ version, position, type, recordedAt, actor }, index) => ({
         ...{ version, position, type, recordedAt, actor },
         reason: index === 1 ? 'a new title' : null,
@@ -78,18 +78,15 @@ describe('The history of a document', () => {
         changed: [['title', 'tags'], ['title', 'tags'], ['note'], ['title']][index],
       })),
     );
-    assert.deepEqual(body.versions[3].actor, { type: 'user', id: `users/${ada}` });
+    assert.deepEqual(body.docs[3].actor, { type: 'user', id: `users/${ada}` });
   });
 
   it('comes in pages', async () => {
     const one = await get(`/documents/posts/${id}?limit=3`);
-    assert.deepEqual([one.body.versions.length, one.body.next], [3, 3]);
-    const two = await get(`/documents/posts/${id}?limit=3&after=3`);
-    assert.deepEqual(
-      [two.body.versions.map((entry: { version: number }) => entry.version), two.body.next],
-      [[4], null],
-    );
-    assert.deepEqual((await get(`/documents/posts/${id}?after=99`)).body.versions, []);
+    assert.deepEqual([one.body.docs.length, one.body.next], [3, 3]);
+    const two = await get(`/documents/posts/${id}?limit=3&next=3`);
+    assert.deepEqual([two.body.docs.map((entry: { version: number }) => entry.version), two.body.next], [[4], null]);
+    assert.deepEqual((await get(`/documents/posts/${id}?next=99`)).body.docs, []);
   });
 
   it('shows the document as it was, and what is told about that event', async () => {
@@ -159,10 +156,7 @@ describe('The history of a document', () => {
     const gone = (await service.call('POST', posts, { title: 'Gone' })).body.id;
     await service.call('DELETE', `${posts}/${gone}`);
     const { body } = await get(`/documents/posts/${gone}`);
-    assert.deepEqual(
-      [body.document.exists, body.versions[1].type, body.versions[1].changed],
-      [false, 'document.deleted', []],
-    );
+    assert.deepEqual([body.document.exists, body.docs[1].type, body.docs[1].changed], [false, 'document.deleted', []]);
     assert.equal((await get(`/documents/posts/${gone}/versions/1`)).body.document.title, 'Gone');
     assert.equal((await get(`/documents/posts/${gone}/versions/2`)).body.document, null);
     const { body: diff } = await get(`/documents/posts/${gone}/diff`);
@@ -188,7 +182,7 @@ describe('The history of a global and of an account', () => {
     const { body } = await get('/globals/site');
     assert.deepEqual([body.global.stream, body.global.version], ['globals/site', 2]);
     assert.deepEqual(
-      body.versions.map(({ changed }: { changed: string[] }) => changed),
+      body.docs.map(({ changed }: { changed: string[] }) => changed),
       [['motto', 'n'], ['n']],
     );
     const { document } = (await get('/globals/site/versions/1')).body;
@@ -209,17 +203,17 @@ describe('The history of a global and of an account', () => {
   it('of an account tells what happened; to a key without what that held', async () => {
     const { body } = await get(`/accounts/users/${ada}`, asUser());
     assert.deepEqual(
-      body.versions.map(({ type }: { type: string }) => type),
+      body.docs.map(({ type }: { type: string }) => type),
       ['password.changed', 'session.started'],
     );
-    assert.equal('changed' in body.versions[0], false);
+    assert.equal('changed' in body.docs[0], false);
     const event = await get(`/accounts/users/${ada}/versions/2`, asUser());
     assert.match(event.body.event.data.sid, /^[0-9a-f-]{36}$/);
-    assert.equal((await get('/accounts/users/setup', asUser())).body.versions[0].type, 'setup.completed');
+    assert.equal((await get('/accounts/users/setup', asUser())).body.docs[0].type, 'setup.completed');
     assert.equal((await get(`/accounts/users/${ada}/diff`, asUser())).status, 404);
 
     const byKey = await get(`/accounts/users/${ada}`);
-    assert.deepEqual([byKey.status, 'reason' in byKey.body.versions[0]], [200, false]);
+    assert.deepEqual([byKey.status, 'reason' in byKey.body.docs[0]], [200, false]);
     for (const path of [
       `/accounts/users/${ada}/versions/1`,
       `/documents/users/${ada}/blame`,
@@ -232,20 +226,20 @@ describe('The history of a global and of an account', () => {
 });
 
 describe('GET /api/audit/events', () => {
-  const positionsOf = (body: { events: { header: { position: number } }[] }) =>
-    body.events.map(({ header }) => header.position);
+  const positionsOf = (body: { docs: { header: { position: number } }[] }) =>
+    body.docs.map(({ header }) => header.position);
 
   it('gives all events page by page, each as it was recorded', async () => {
     const headers = recordedEvents(service.data);
     const found: object[] = [];
     let after: number | null = 0;
     while (after !== null) {
-      const { body }: { body: { events: { header: object }[]; next: number | null; size: number } } = await get(
-        `/events?after=${after}&limit=5`,
+      const { body }: { body: { docs: { header: object }[]; next: number | null; size: number } } = await get(
+        `/events?next=${after}&limit=5`,
         asUser(),
       );
       assert.equal(body.size, headers.length);
-      found.push(...body.events.map(({ header }) => header));
+      found.push(...body.docs.map(({ header }) => header));
       after = body.next;
     }
     assert.deepEqual(found, headers);
@@ -280,7 +274,7 @@ describe('GET /api/audit/events', () => {
 
   it('withholds what may not be seen, and says so', async () => {
     const { body } = await get('/events?limit=1000');
-    for (const { header, data, context, withheld } of body.events) {
+    for (const { header, data, context, withheld } of body.docs) {
       const isClosed = /^(accounts\/)?users\//.test(header.stream);
       assert.deepEqual(
         [withheld ?? false, data === null, context === null],
@@ -289,24 +283,22 @@ describe('GET /api/audit/events', () => {
       );
     }
     const bare = await get('/events?limit=1000', asHeaders);
-    assert.ok(
-      bare.body.events.every(({ data, withheld }: { data: null; withheld: true }) => data === null && withheld),
-    );
+    assert.ok(bare.body.docs.every(({ data, withheld }: { data: null; withheld: true }) => data === null && withheld));
     assert.deepEqual(positionsOf(bare.body), positionsOf(body));
   });
 
   it('refuses what it does not know, with the nearest word', async () => {
     const answer = await get(
-      '/events?type=document.create&actor=systm&collection=post&to=99999&limit=0&after=x&form=1&stream=',
+      '/events?type=document.create&actor=systm&collection=post&to=99999&limit=0&next=x&form=1&stream=',
     );
     assert.equal(answer.status, 400);
     const errors = errorsOf(answer);
     assert.deepEqual(Object.keys(errors).sort(), [
       'actor',
-      'after',
       'collection',
       'form',
       'limit',
+      'next',
       'stream',
       'to',
       'type',
@@ -380,7 +372,7 @@ describe('A caller who may not read the history', () => {
 
   it('is told with the headers alone neither reasons nor fields, nor anything that an event holds', async () => {
     const { body } = await get(`/documents/posts/${id}`, asHeaders);
-    assert.deepEqual(Object.keys(body.versions[1]), ['version', 'position', 'type', 'recordedAt', 'actor']);
+    assert.deepEqual(Object.keys(body.docs[1]), ['version', 'position', 'type', 'recordedAt', 'actor']);
     for (const path of ['/versions/1', '/diff', '/blame']) {
       assert.equal((await get(`/documents/posts/${id}${path}`, asHeaders)).status, 403, path);
       assert.equal((await get(`/documents/posts/none${path}`, asHeaders)).status, 403, path);

@@ -76,8 +76,8 @@ const bulk = async (path: string, body: object, options?: CallOptions): Promise<
   assert.ok(answer.status < 300, JSON.stringify(answer.body));
   return answer.body;
 };
-const undo = (batch: string, body?: object, options?: CallOptions) =>
-  service.call('POST', `/api/audit/batches/${batch}/undo`, body, options);
+const undo = (batch: string, body?: object, options?: CallOptions, query = '') =>
+  service.call('POST', `/api/audit/batches/${batch}/undo${query}`, body, options);
 const idsOf = ({ results }: Body): string[] => results.map(({ id }: Body) => id);
 const read = async (slug: string, id = '', options?: CallOptions): Promise<Body> =>
   (await service.call('GET', `/api/collections/${slug}/${id}`, undefined, options)).body;
@@ -128,7 +128,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     ]);
     const { body: events } = await service.call('GET', `/api/audit/events?batch=${back.body.batch}`);
     assert.deepEqual(
-      events.events.map(({ header, data }: Body) => [header.stream, data.source.version]),
+      events.docs.map(({ header, data }: Body) => [header.stream, data.source.version]),
       [
         [`posts/${a}`, 1],
         [`posts/${b}`, 1],
@@ -152,7 +152,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     ];
     const changed = await bulk('posts/bulk', { docs, upsertBy: 'code' });
     const c = idsOf(changed)[2];
-    await bulk('posts/bulk/delete', { ids: [c], dryRun: true });
+    await bulk('posts/bulk/delete?dryRun=true', { ids: [c] });
     const { body } = await assertRecorded(service, () => undo(changed.batch), [
       `document.updated posts/${a}`,
       `document.updated posts/${b}`,
@@ -168,7 +168,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     assert.equal((await read('posts', b)).next, null);
     const { body: events } = await service.call('GET', `/api/audit/events?batch=${body.batch}`);
     assert.deepEqual(
-      events.events.map(({ context }: Body) => context.rule),
+      events.docs.map(({ context }: Body) => context.rule),
       ['apiKey', 'apiKey', 'apiKey'],
     );
   });
@@ -181,8 +181,8 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     await service.call('PATCH', `/api/collections/posts/${a}`, { n: 2 });
     await service.call('PATCH', `/api/collections/posts/${b}`, { title: 'y' });
     await service.call('DELETE', `/api/collections/posts/${c}`);
-    for (const body of [undefined, { force: false }, { dryRun: true }]) {
-      const answer = await assertRecorded(service, () => undo(changed.batch, body), []);
+    for (const [body, query] of [[undefined], [{ force: false }], [{}, '?dryRun=true']] as const) {
+      const answer = await assertRecorded(service, () => undo(changed.batch, body, {}, query), []);
       assert.equal(answer.status, 409);
       assert.deepEqual(errorsOf(answer), {
         [`posts/${a}`]: `posts/${a} is at version 3, the call made 2`,
@@ -190,7 +190,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
         [`posts/${c}`]: `posts/${c} is at version 3, the call made 2`,
       });
     }
-    const dry = await assertRecorded(service, () => undo(changed.batch, { force: true, dryRun: true }), []);
+    const dry = await assertRecorded(service, () => undo(changed.batch, { force: true }, {}, '?dryRun=true'), []);
     const expected = [
       [4, 'updated'],
       [4, 'updated'],
@@ -236,8 +236,8 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     const [a, b] = idsOf(made);
     const gone = await bulk('posts/bulk/delete', { ids: [a, b] });
     const rival = await bulk('posts/bulk', { docs: [{ title: 'c', code }] });
-    for (const body of [{ dryRun: true }, {}]) {
-      const answer = await assertRecorded(service, () => undo(gone.batch, body), []);
+    for (const query of ['?dryRun=true', '']) {
+      const answer = await assertRecorded(service, () => undo(gone.batch, {}, {}, query), []);
       assert.equal(answer.status, 409);
       assert.deepEqual(errorsOf(answer), { [`posts/${a}.code`]: `posts/${a}.code is taken by another document` });
     }
@@ -290,7 +290,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     const { body } = await undo(made.batch, { force: true }, as({ 'x-may': 'delete' }));
     assert.equal(body.changed, 2);
     const { body: events } = await service.call('GET', `/api/audit/events?batch=${body.batch}`);
-    assert.equal(events.events[0].context.rule, 'ruled.delete');
+    assert.equal(events.docs[0].context.rule, 'ruled.delete');
   });
 
   it('is closed to keys if accounts are, and deletes accounts with their sessions', async () => {
@@ -313,7 +313,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     assert.equal(answer.status, 400);
     assert.match(errorsOf(answer)['x-change-reason'] ?? '', /is required/);
     ran.length = 0;
-    const dry = await undo(made.batch, { dryRun: true }, because);
+    const dry = await undo(made.batch, {}, because, '?dryRun=true');
     assert.deepEqual([dry.status, ran], [200, []]);
     const gone = await undo(made.batch, {}, because);
     assert.deepEqual(ran, ['delete a', 'delete b', 'delete a', 'delete b']);
@@ -322,7 +322,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     assert.deepEqual(ran, ['create a', 'create b', 'create a', 'create b']);
     const { body } = await service.call('GET', `/api/audit/events?batch=${gone.body.batch}`);
     assert.deepEqual(
-      body.events.map(({ context }: Body) => context.reason),
+      body.docs.map(({ context }: Body) => context.reason),
       ['why', 'why'],
     );
   });
@@ -334,7 +334,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     const again = await assertRecorded(service, () => undo(made.batch, {}, options), []);
     assert.deepEqual([again.status, again.body], [200, first.body]);
     assert.equal((await undo(made.batch, { force: true }, options)).status, 422);
-    assert.equal((await undo(made.batch, { dryRun: true }, options)).status, 400);
+    assert.equal((await undo(made.batch, {}, options, '?dryRun=true')).status, 400);
   });
 
   it('answers 404 for an unknown batch, 400 for a body that is otherwise, and for If-Match', async () => {
@@ -344,7 +344,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     const wrong: [body: object, field: string, message: RegExp][] = [
       [{ forced: true }, 'forced', /did you mean "force"/],
       [{ force: 'yes' }, 'force', /^force must be true or false, got "yes"$/],
-      [{ dryRun: 1 }, 'dryRun', /^dryRun must be true or false, got 1$/],
+      [{ dryRun: true }, 'dryRun', /^dryRun belongs in the query, not in the body: \?dryRun=true$/],
       [[], '', /^the body must be a JSON object$/],
     ];
     for (const [body, field, message] of wrong) {

@@ -84,7 +84,7 @@ describeInBrowser('The page of the tutorial', (browser) => {
     assert.deepEqual(await shown(), ['SecondBy Ada.', '<b>First</b>In the log.']);
     assert.deepEqual(failures, []);
     const { body } = await service.call('GET', '/api/audit/events?limit=1&type=document.created');
-    assert.equal(body.events.at(-1)?.header.actor.type, 'user', JSON.stringify(body));
+    assert.equal(body.docs.at(-1)?.header.actor.type, 'user', JSON.stringify(body));
   });
 });
 

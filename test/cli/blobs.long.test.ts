@@ -137,7 +137,7 @@ describe('annals blobs gc beside a running service', () => {
     // The document is unchanged, and can be changed.
     assert.equal((await service.call('GET', path)).headers.get('etag'), etag);
     assert.equal((await service.call('GET', `/api/media/media/${id}/file.txt`)).status, 500);
-    const { events } = (await service.call('GET', '/api/audit/events?stream=system/files')).body;
+    const { docs: events } = (await service.call('GET', '/api/audit/events?stream=system/files')).body;
     assert.deepEqual(
       events.map(({ header, data, context }: Record<string, Record<string, unknown>>) => [
         [header?.type, header?.actor],

@@ -65,7 +65,7 @@ describe('annals history, diff and log tail', () => {
   });
 
   it('give JSON to machines, with the same values', async () => {
-    const { document, versions } = JSON.parse((await annals('history', `posts/${id}`, '--json')).stdout);
+    const { document, docs: versions } = JSON.parse((await annals('history', `posts/${id}`, '--json')).stdout);
     assert.deepEqual([document.stream, document.exists, versions.length], [`posts/${id}`, false, 3]);
     const { fields, patch } = JSON.parse(
       (await annals('diff', `posts/${id}`, '--from', '1', '--to', '2', '--json')).stdout,

@@ -28,7 +28,7 @@ export type Contract = {
   BulkDeleted: Is<Same<AnswerOf<'BulkDeleted'>, Client.BulkChanged<'deleted'>>>;
   BulkUpdated: Is<Same<AnswerOf<'BulkUpdated'>, Client.BulkChanged<'updated' | 'unchanged'>>>;
   BulkUpserted: Is<Same<AnswerOf<'BulkUpserted'>, Client.BulkUpserted>>;
-  Count: Is<Same<AnswerOf<'Count'>, { count: number }>>;
+  Count: Is<Same<AnswerOf<'Count'>, { total: number }>>;
   Counts: Is<Same<AnswerOf<'Counts'>, { collections: Record<string, { total: number }> }>>;
   Delivery: Is<Same<AnswerOf<'Delivery'>, Client.Delivery>>;
   DeliveryList: Is<Same<AnswerOf<'DeliveryList'>, Client.Page<Client.Delivery>>>;

@@ -73,7 +73,7 @@ export type Reads = [
   Is<Equal<Lists['pointing'], Page<Reference<CollectionSlug<C>, GlobalSlug<C>>>>>,
   Is<Equal<Lists['gone'], Page<Trashed<'posts'>>>>,
   Is<Equal<Lists['words'], Page<DocumentOf<C, 'posts'>>>>,
-  Is<Equal<Lists['found']['hits'][number]['collection'], CollectionSlug<C>>>,
+  Is<Equal<Lists['found']['docs'][number]['collection'], CollectionSlug<C>>>,
   Is<Equal<Lists['all'], AsyncGenerator<DocumentOf<C, 'posts', 1>, void, undefined>>>,
 ];
 
@@ -265,7 +265,7 @@ const selected = async () => ({
   both: await posts.findOne('1', { select: ['author', 'author.name'] }),
   joined: await client.collection('authors').findOne('1', { select: ['posts.title', 'name'] }),
   all: posts.findAll({ select: ['title'] }),
-  walked: await posts.find({ select: ['title'], after: '' }),
+  walked: await posts.find({ select: ['title'], next: '' }),
   uncounted: await posts.find({ count: 'none' }),
   count: await posts.count({ where: { title: { like: 'x' } } }),
   counts: await client.counts(),
@@ -328,7 +328,7 @@ export const unselected = () => [
   // @ts-expect-error no such field
   posts.findOne('1', { select: 'title,views' }),
   // @ts-expect-error a place and a page
-  posts.find({ after: '', page: 1 }),
+  posts.find({ next: '', page: 1 }),
   // @ts-expect-error no such way to count
   posts.find({ count: 'some' }),
   // @ts-expect-error a count is not sorted

@@ -130,7 +130,7 @@ describe('Documents by the client', () => {
     assert.equal(plan.source.version, 1);
     assert.equal(await posts.findOne(made.id), null);
     assert.equal((await posts.restore(made.id, { version: 1 })).status, 'draft');
-    const { versions, document, next } = await posts.history(made.id, { after: 1, limit: 2 });
+    const { docs: versions, document, next } = await posts.history(made.id, { next: 1, limit: 2 });
     assert.deepEqual(
       versions.map(({ version, type }) => [version, type]),
       [
@@ -155,7 +155,7 @@ describe('Documents by the client', () => {
     assert.deepEqual(difference.fields, [{ field: 'title', before: 'A first title', after: 'Another' }]);
     const { document, event } = await client.audit.version(target, 1);
     assert.deepEqual([document?.title, event.header.version], ['A first title', 1]);
-    const { events, size } = await client.audit.events({ stream: `posts/${made.id}` });
+    const { docs: events, size } = await client.audit.events({ stream: `posts/${made.id}` });
     assert.deepEqual(
       events.map(({ header }) => header.type),
       ['document.created', 'document.updated'],
@@ -213,7 +213,7 @@ describe('Documents by the client', () => {
     assert.deepEqual((await posts.find({ where, q: 'STA', depth: 1 })).docs, [newest]);
     const found = await client.search('stars', { collections: ['posts'], limit: 1 });
     assert.deepEqual(found, {
-      hits: [{ collection: 'posts', id: newest?.id, title: 'Stars', excerpt: '<mark>Stars</mark>' }],
+      docs: [{ collection: 'posts', id: newest?.id, title: 'Stars', excerpt: '<mark>Stars</mark>' }],
       total: 1,
     });
 
@@ -228,7 +228,7 @@ describe('Documents by the client', () => {
     const created = {
       version: 1,
       position,
-      recordedAt: (await posts.history(newest?.id ?? '')).versions[0]?.recordedAt,
+      recordedAt: (await posts.history(newest?.id ?? '')).docs[0]?.recordedAt,
     };
     assert.deepEqual([await absence(position - 1), await absence(position)], [{ created }, null]);
     assert.equal(await posts.absence(crypto.randomUUID(), { asOf: position }), null);
@@ -264,7 +264,7 @@ describe('Documents by the client', () => {
     const reasons = ['signed off', 'geprüft: 100 %', 'подписано', "UTF-8''%41 as it is"];
     const { id } = await contracts.create({ text: 'x' }, { reason: 'new' });
     for (const reason of reasons) await contracts.update(id, { text: reason }, { reason });
-    const { versions } = await contracts.history(id);
+    const { docs: versions } = await contracts.history(id);
     assert.deepEqual(
       versions.map(({ reason }) => reason),
       ['new', ...reasons],
@@ -382,9 +382,9 @@ describe('All documents by the client', () => {
     assert.deepEqual(await authors.findOne(ids[0] as string, { select: 'id' }), { id: ids[0] });
     assert.equal(await authors.count({ where }), 7);
     assert.equal((await trusted().counts()).authors?.total, await authors.count());
-    const first = await authors.find({ where, limit: 5, after: '', count: 'none' });
-    const second = await authors.find({ where, limit: 5, after: first.nextCursor as string, count: 'none' });
-    assert.deepEqual([first.docs.length, second.docs.length, first.total, second.nextCursor], [5, 2, null, null]);
+    const first = await authors.find({ where, limit: 5, next: '', count: 'none' });
+    const second = await authors.find({ where, limit: 5, next: first.next as string, count: 'none' });
+    assert.deepEqual([first.docs.length, second.docs.length, first.total, second.next], [5, 2, null, null]);
   });
 
   it('are those of one moment, if one is asked for', async () => {

@@ -137,7 +137,7 @@ describe('Failures between the client and the service', { concurrency: true }, (
     keys.length = 0;
     await posts.delete(made.id);
     assert.deepEqual(
-      (await posts.history(made.id)).versions.map(({ type }) => type),
+      (await posts.history(made.id)).docs.map(({ type }) => type),
       ['document.created', 'document.deleted'],
     );
     keys.length = 0;
@@ -310,10 +310,10 @@ describe('Failures between the client and the service', { concurrency: true }, (
     }
     assert.equal(client.token, 'kept');
     // A place for which there is no end, and a cache that passes by the parameters.
-    answer = { docs: [], nextCursor: 'x' };
+    answer = { docs: [], next: 'x' };
     assert.deepEqual(await listOf(users.findAll()), []);
     for (const [wrong, expected] of [
-      [{ docs: [{ id: 1 }], nextCursor: 'x' }, 2],
+      [{ docs: [{ id: 1 }], next: 'x' }, 2],
       [{ docs: [{ id: 1 }], page: 1, hasNextPage: true }, 1],
     ] as const) {
       answer = wrong;

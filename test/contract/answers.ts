@@ -77,8 +77,8 @@ async function succeed(world: World, operation: Operation, status: number): Prom
   if (parameters.has('sum') && parameters.has('where') && operation.slug === 'things') {
     all.push({ query: 'sum=number&avg=number&min=number' });
   }
-  if (parameters.has('after'))
-    all.push({ query: 'limit=1&after=' }, { query: 'limit=100&after=' }, { query: 'count=none' });
+  if (parameters.has('next'))
+    all.push({ query: 'limit=1&next=' }, { query: 'limit=100&next=' }, { query: 'count=none' });
   await sendAll(world, operation, status, all);
 }
 
@@ -171,8 +171,10 @@ const special: Record<string, Provoke> = {
   'createMany 201': async (world, operation) => {
     await sendAll(world, operation, 201, [{}, { body: { docs: [] } }]);
   },
-  /** Documents that are there, as they are and otherwise, and one that is not. */
+  /** A dry run; documents that are there, as they are and otherwise, and one that is not. */
   'createMany 200': async (world, operation) => {
+    await sendAll(world, operation, 200, [{ query: 'dryRun=true' }]);
+    if (!['things', 'users', 'members'].includes(operation.slug)) return;
     const { docs } = (await rightCall(world, operation)).body as { docs: Record<string, unknown>[] };
     const key = operation.slug === 'things' ? 'code' : 'email';
     const [one = {}, two = {}] = docs;
@@ -195,13 +197,17 @@ const special: Record<string, Provoke> = {
     const where = { id: { in: ids } };
     const data = (body: unknown) => (body as { data: object }).data;
     const changed = await rightCall(world, operation);
-    const all = [{}, { body: { where, data: data(changed.body), dryRun: true } }, { body: { where, data: {} } }];
+    const all = [
+      {},
+      { query: 'dryRun=true', body: { where, data: data(changed.body) } },
+      { body: { where, data: {} } },
+    ];
     await sendAll(world, operation, 200, all);
   },
   'updateMany 404': (world, operation) => absent(world, operation, { data: {} }),
   'deleteMany 200': async (world, operation) => {
     const where = { id: { equals: world.documents[operation.slug].id } };
-    await sendAll(world, operation, 200, [{ body: { where, dryRun: true } }, {}]);
+    await sendAll(world, operation, 200, [{ query: 'dryRun=true', body: { where } }, {}]);
   },
   'deleteMany 404': (world, operation) => absent(world, operation, {}),
   'createMany 409': async (world, operation) => {

@@ -71,6 +71,6 @@ export const right: Record<string, (world: AuditWorld) => [path: string, sent?: 
   [`GET ${audit}/erasures`]: () => [`${audit}/erasures`],
   [`GET ${audit}/erasures/{position}`]: (world) => [`${audit}/erasures/${world.erased}`],
   [erasures]: (world) => [`${audit}/erasures?dryRun=true`, { body: { collection: 'posts', id: world.post, reason } }],
-  [undo]: (world) => [`${audit}/batches/${world.batch}/undo`, { body: { dryRun: true } }],
+  [undo]: (world) => [`${audit}/batches/${world.batch}/undo?dryRun=true`, { body: {} }],
   [`GET ${audit}/openapi.json`]: () => [`${audit}/openapi.json`],
 };

@@ -110,6 +110,7 @@ async function vary(operation: string, wanted: number, query: string, sent: Sent
   return call(operation, wanted, address, { ...own, ...sent, headers: { ...own.headers, ...sent.headers } });
 }
 
+const undoPath = (batch: string) => `${audit}/batches/${batch}/undo`;
 const operations = Object.keys(right);
 /** An erasure of nodes is never finished at once. */
 const erasedStatus = ofOneProcess.skip ? 202 : 201;
@@ -197,7 +198,8 @@ describe('The answers of the audit routes', () => {
       for (const operation of withStatus(503)) {
         if (operation.endsWith('/feed')) continue;
         if (operation === erasures) await call(operation, 503, `${audit}/erasures`, { body });
-        else await vary(operation, 503, '', operation === undo ? { body: {} } : {});
+        else if (operation === undo) await call(undo, 503, undoPath(world.batch), { body: {} });
+        else await vary(operation, 503, '');
       }
     } finally {
       makeRoom();
@@ -335,7 +337,7 @@ describe('The answers of the audit routes', () => {
     // Five of each address.
     const askFrom = (address: number) =>
       ask('?type=log.exported', `x-scopes: headers\r\nx-forwarded-for: 10.0.0.${Math.floor(address / 5)}`);
-    const sockets = [ask('?after=0')];
+    const sockets = [ask('?next=0')];
     const text = received(sockets[0] as ReturnType<typeof ask>);
     await eventually(() => text().includes('\nid: 2\nevent: '));
     const [head = ''] = text().split('\r\n\r\n');
@@ -427,19 +429,19 @@ describe('The answers of the audit routes', () => {
   });
 
   it('are described for what becomes of the undoing of a bulk call', async () => {
-    const at = (batch: string) => `${audit}/batches/${batch}/undo`;
     const key = { 'idempotency-key': randomUUID() };
-    await vary(undo, 418, '', { body: {}, headers: { 'x-refuse': 'yes' } });
-    const { body: first } = await vary(undo, 200, '', { body: {}, headers: key });
-    await vary(undo, 200, '', { body: {}, headers: key });
-    await vary(undo, 422, '', { body: { force: true }, headers: key });
+    const path = undoPath(world.batch);
+    await call(undo, 418, path, { body: {}, headers: { 'x-refuse': 'yes' } });
+    const { body: first } = await call(undo, 200, path, { body: {}, headers: key });
+    await call(undo, 200, path, { body: {}, headers: key });
+    await call(undo, 422, path, { body: { force: true }, headers: key });
     await vary(undo, 409, '');
-    await call(undo, 200, at(first.batch), { body: {} });
+    await call(undo, 200, undoPath(first.batch), { body: {} });
     for (const body of ['[]', 'null', '"x"', '5', '{', '{"x":1}']) await vary(undo, 400, '', { body });
     await vary(undo, 413, '', { body: 'x'.repeat(2001) });
     await vary(undo, 415, '', { body: 'x', headers: { 'content-type': 'text/plain' } });
     const accounts = await made('users/bulk', { docs: [{ email: 'joan@example.org' }] }, world.admin);
-    await call(undo, 403, at(accounts.batch), { body: {} });
+    await call(undo, 403, undoPath(accounts.batch), { body: {} });
   });
 
   it('are described for a body that does not come', async (t) => {
@@ -480,7 +482,7 @@ describe('The answers of the audit routes', () => {
     assert.deepEqual([answer.status, answer.body.finished], [202, false]);
     contract.check(erasures, answer);
     const { body } = await vary(`GET ${audit}/erasures`, 200, 'limit=1');
-    const [{ waitsFor, obstacle }] = body.erasures;
+    const [{ waitsFor, obstacle }] = body.docs;
     held.free();
     if (ofOneProcess.skip) {
       // With nodes an erasure waits for more than this reader: test/running/nodes/erasure.long.test.ts.
@@ -497,7 +499,7 @@ describe('The answers of the audit routes', () => {
     // The next one wakes what waits to try again.
     const { id } = await made('posts', { title: 'x' });
     await call(erasures, 201, `${audit}/erasures`, { body: { collection: 'posts', id, reason } });
-    assert.equal((await vary(`GET ${audit}/erasures`, 200, '')).body.erasures[1].finished, true);
+    assert.equal((await vary(`GET ${audit}/erasures`, 200, '')).body.docs[1].finished, true);
   });
 
   it('are described for what a service finds when it goes through its log', async (t) => {

@@ -421,7 +421,7 @@ describe('As of then', () => {
     assert.equal(then.headers.get('annals-position'), '1');
     const slugsOf = ({ body }: { body: { collections: { slug: string }[] } }) =>
       body.collections.map(({ slug }) => slug);
-    const { events } = (await later.call('GET', '/api/audit/events?limit=1000')).body;
+    const { docs: events } = (await later.call('GET', '/api/audit/events?limit=1000')).body;
     assert.ok(slugsOf(await later.call('GET', `/api/schemas?asOf=${events.length}`)).includes('more'));
     assert.ok(!slugsOf(then).includes('more'));
     assert.equal((await later.call('GET', '/api/schemas?asOf=1', undefined, anonymous)).status, 401);

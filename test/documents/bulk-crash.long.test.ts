@@ -67,7 +67,7 @@ it('A bulk call takes effect whole or not at all after a kill, and a rebuild giv
   );
   const [batch = ''] = answered;
   const eventsOf = async (url: typeof again) =>
-    (await url.call('GET', `/api/audit/events?batch=${batch}&limit=1000`)).body.events;
+    (await url.call('GET', `/api/audit/events?batch=${batch}&limit=1000`)).body.docs;
   const [events, posts] = [await eventsOf(again), (await again.call('GET', '/api/collections/posts?limit=100')).body];
   assert.equal(events.length, size);
   await again.stop();

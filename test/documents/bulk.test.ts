@@ -80,8 +80,9 @@ const service = useServiceHere({
   ],
 } satisfies Config);
 
-const bulk = (slug: string, body: object, options?: CallOptions) =>
-  service.call('POST', `/api/collections/${slug}/bulk`, body, options);
+const dryRun = '?dryRun=true';
+const bulk = (slug: string, body: object, options?: CallOptions, query = '') =>
+  service.call('POST', `/api/collections/${slug}/bulk${query}`, body, options);
 const list = async (slug: string) =>
   (await service.call('GET', `/api/collections/${slug}?limit=100&sort=createdAt`)).body;
 const titles = async (slug: string) => (await list(slug)).docs.map(({ title }: { title: string }) => title);
@@ -125,17 +126,17 @@ describe('GET /api/audit/events?batch=', () => {
     const listed = async (query = '') => {
       const answer = await service.call('GET', `/api/audit/events?batch=${body.batch}${query}`);
       assert.equal(answer.status, 200);
-      const streams = answer.body.events.map(({ header }: { header: Header }) => header.stream.replace('posts/', ''));
+      const streams = answer.body.docs.map(({ header }: { header: Header }) => header.stream.replace('posts/', ''));
       return { streams, next: answer.body.next };
     };
     assert.deepEqual(await listed(), { streams: ids, next: null });
     const { streams, next } = await listed('&limit=2');
     assert.deepEqual(streams, ids.slice(0, 2));
-    assert.deepEqual(await listed(`&after=${next}`), { streams: ids.slice(2), next: null });
+    assert.deepEqual(await listed(`&next=${next}`), { streams: ids.slice(2), next: null });
     assert.deepEqual(await listed(`&stream=posts/${ids[1]}`), { streams: [ids[1]], next: null });
     assert.deepEqual(await listed('&type=document.deleted'), { streams: [], next: null });
     const { body: none } = await service.call('GET', `/api/audit/events?batch=${ids[0]}`);
-    assert.deepEqual([none.events, none.next], [[], null]);
+    assert.deepEqual([none.docs, none.next], [[], null]);
     const { status } = await service.call('GET', '/api/audit/events?batch=1');
     assert.equal(status, 400);
   });
@@ -180,6 +181,44 @@ describe('POST …/bulk', () => {
       new Set(events.map(({ context }) => `${context.reason} ${context.rule}`)),
       new Set(['a load apiKey']),
     );
+  });
+
+  it('tells with dryRun what would be, runs no hook and records nothing', async () => {
+    const [code, other] = [fresh(), fresh()];
+    const [a] = (await bulk('posts', { docs: [{ title: 'a', code }] })).body.results;
+    ran.length = 0;
+    const docs = [{ title: 'a' }, { title: 'b' }];
+    const dry = await assertRecorded(service, () => bulk('hooked', { docs }, {}, dryRun), []);
+    assert.deepEqual([dry.status, dry.body.batch, ran], [200, null, []]);
+    const outcomes = ({ body }: Answer) =>
+      body.results.map(({ version, outcome }: { version: number; outcome: string }) => [version, outcome]);
+    assert.deepEqual(outcomes(dry), [
+      [1, 'created'],
+      [1, 'created'],
+    ]);
+    const upsert = {
+      docs: [
+        { code, title: 'b' },
+        { code: other, title: 'c' },
+      ],
+      upsertBy: 'code',
+    };
+    const upserted = await assertRecorded(service, () => bulk('posts', upsert, {}, dryRun), []);
+    assert.equal(upserted.body.results[0].id, a.id);
+    assert.deepEqual(outcomes(upserted), [
+      [2, 'updated'],
+      [1, 'created'],
+    ]);
+    assert.equal((await bulk('posts', { docs: [{ title: 'c', code }] }, {}, dryRun)).status, 409);
+    assert.equal((await bulk('posts', { docs: [{ title: 5 }] }, {}, dryRun)).status, 400);
+    for (const body of [{ docs }, upsert]) {
+      const keyed = await bulk('posts', body, { headers: { 'idempotency-key': fresh() } }, dryRun);
+      assert.match(errorsOf(keyed)['idempotency-key'] ?? '', /does not go with dryRun/);
+    }
+    const misplaced = await assertRecorded(service, () => bulk('posts', { docs, dryRun: true }), []);
+    assert.deepEqual(errorsOf(misplaced), {
+      dryRun: 'dryRun belongs in the query, not in the body: ?dryRun=true',
+    });
   });
 
   it('answers 400 naming the fields of each wrong document, and records nothing', async () => {
@@ -490,10 +529,10 @@ describe('POST …/bulk', () => {
 });
 
 describe('POST …/bulk/update and …/bulk/delete', () => {
-  const changed = (slug: string, body: object, options?: CallOptions) =>
-    service.call('POST', `/api/collections/${slug}/bulk/update`, body, options);
-  const deleted = (slug: string, body: object, options?: CallOptions) =>
-    service.call('POST', `/api/collections/${slug}/bulk/delete`, body, options);
+  const changed = (slug: string, body: object, options?: CallOptions, query = '') =>
+    service.call('POST', `/api/collections/${slug}/bulk/update${query}`, body, options);
+  const deleted = (slug: string, body: object, options?: CallOptions, query = '') =>
+    service.call('POST', `/api/collections/${slug}/bulk/delete${query}`, body, options);
   const make = async (slug: string, docs: object[]): Promise<string[]> => {
     const { status, body } = await bulk(slug, { docs });
     assert.equal(status, 201, JSON.stringify(body));
@@ -578,11 +617,7 @@ describe('POST …/bulk/update and …/bulk/delete', () => {
   it('tell with dryRun what would be, run no hook and record nothing', async () => {
     const ids = await make('hooked', [{ title: 'a' }, { title: 'b' }]);
     ran.length = 0;
-    const dry = await assertRecorded(
-      service,
-      () => changed('hooked', { ids, data: { title: 'b!' }, dryRun: true }),
-      [],
-    );
+    const dry = await assertRecorded(service, () => changed('hooked', { ids, data: { title: 'b!' } }, {}, dryRun), []);
     const [a, b] = ids;
     assert.deepEqual(dry.body, {
       matched: 2,
@@ -593,12 +628,12 @@ describe('POST …/bulk/update and …/bulk/delete', () => {
       ],
       batch: null,
     });
-    const gone = await assertRecorded(service, () => deleted('hooked', { ids, dryRun: true }), []);
+    const gone = await assertRecorded(service, () => deleted('hooked', { ids }, {}, dryRun), []);
     assert.deepEqual([gone.body.matched, gone.body.changed, gone.body.batch], [2, 2, null]);
     assert.deepEqual(ran, []);
-    const twice = await changed('hooked', { ids, data: { code: fresh() }, dryRun: true });
+    const twice = await changed('hooked', { ids, data: { code: fresh() } }, {}, dryRun);
     assert.equal(twice.status, 409);
-    const keyed = await deleted('hooked', { ids, dryRun: true }, { headers: { 'idempotency-key': fresh() } });
+    const keyed = await deleted('hooked', { ids }, { headers: { 'idempotency-key': fresh() } }, dryRun);
     assert.match(errorsOf(keyed)['idempotency-key'] ?? '', /does not go with dryRun/);
     assert.equal((await deleted('hooked', { ids })).status, 200);
     assert.deepEqual(ran, ['before delete a!', 'before delete b!', 'after delete a!', 'after delete b!']);
@@ -612,7 +647,7 @@ describe('POST …/bulk/update and …/bulk/delete', () => {
       { title: 'locked' },
     ]);
     const where = { id: { in: [open, hidden] } };
-    const found = await changed('ruled', { where, data: { title: 'x' }, dryRun: true }, editor);
+    const found = await changed('ruled', { where, data: { title: 'x' } }, editor, dryRun);
     assert.deepEqual(
       found.body.results.map(({ id }: { id: string }) => id),
       [open],
@@ -658,8 +693,7 @@ describe('POST …/bulk/update and …/bulk/delete', () => {
       [{ ids: a }, 'ids', /^ids must be a list/],
       [{ ids: [a, 5, b, a] }, 'ids.1', /^ids.1 must be an id, got 5$/],
       [{ ids: [a, 5, b, a] }, 'ids.3', /^ids.3 is the same as ids.0$/],
-      [{ ids: [a], dryrun: true }, 'dryrun', /did you mean "dryRun"/],
-      [{ ids: [a], dryRun: 'yes' }, 'dryRun', /^dryRun must be true or false, got "yes"$/],
+      [{ ids: [a], dryRun: true }, 'dryRun', /^dryRun belongs in the query, not in the body: \?dryRun=true$/],
       [{ ids: [a], data: {} }, 'data', /^data is not a field/],
       [{ where: { titel: { equals: 'x' } } }, 'where[titel]', /did you mean "title"/],
     ];
@@ -714,7 +748,7 @@ describe('POST …/bulk/update and …/bulk/delete', () => {
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
     for (const id of ids) {
       const { body } = await service.call('GET', `/api/audit/documents/posts/${id}?limit=100`);
-      assert.equal(body.versions.length, 21);
+      assert.equal(body.docs.length, 21);
     }
   });
 });

@@ -59,9 +59,9 @@ async function walk(
 ) {
   const pages: Doc[] = [];
   for (let after: string | null = ''; after !== null; ) {
-    const page: Doc = await list(slug, `${query}&limit=${limit}&after=${after}`, options);
+    const page: Doc = await list(slug, `${query}&limit=${limit}&next=${after}`, options);
     pages.push(page);
-    after = page.nextCursor;
+    after = page.next;
     assert.ok(pages.length < 200, query);
     await between();
   }
@@ -158,9 +158,9 @@ describe('A walk by cursor', () => {
         assert.deepEqual(docs, whole.docs, query);
         for (const [index, page] of pages.entries()) {
           const isLast = index === pages.length - 1;
-          const { docs: shown, nextCursor, ...rest } = page;
+          const { docs: shown, next, ...rest } = page;
           assert.equal(shown.length, isLast ? whole.total - limit * index : limit, query);
-          assert.equal(nextCursor === null, isLast);
+          assert.equal(next === null, isLast);
           assert.deepEqual(rest, {
             total: isNone ? null : whole.total,
             limit,
@@ -249,7 +249,7 @@ describe('A walk by cursor', () => {
     for (const [index, day] of ['2024-01-01', '2024-02-01', '2024-02-29', '2024-03-01', '2024-04-01'].entries())
       for (const isOpen of [true, true, false]) ids.push((await write('POST', 'notes', { n: index, day, isOpen })).id);
     const { body } = await dated.call('GET', '/api/audit/events?collection=notes&limit=100');
-    const then = body.events.at(-1).header.position;
+    const then = body.docs.at(-1).header.position;
     // Until today: closed, opened, put off, brought forward, deleted, and new ones.
     await write('PATCH', `notes/${ids[0]}`, { isOpen: false });
     await write('PATCH', `notes/${ids[2]}`, { isOpen: true });
@@ -271,10 +271,10 @@ describe('A walk by cursor', () => {
       const whole = (await page('limit=100')).docs;
       const docs: Doc[] = [];
       for (let after: string | null = ''; after !== null; ) {
-        const { docs: more, nextCursor } = await page(`limit=1&after=${after}`);
+        const { docs: more, next } = await page(`limit=1&next=${after}`);
         docs.push(...more);
         assert.ok(docs.length <= whole.length, asOf);
-        after = nextCursor;
+        after = next;
         // A date of today would name a later position with each page.
         await write('POST', 'notes', { n: 9, day: '2024-01-01', isOpen: true });
       }
@@ -289,13 +289,13 @@ describe('A walk by cursor', () => {
   });
 
   it('may change its limit and its count on the way', async () => {
-    const first = await list('owners', 'sort=id&limit=1&after=');
-    const rest = await list('owners', `sort=id&limit=100&count=none&after=${first.nextCursor}`);
+    const first = await list('owners', 'sort=id&limit=1&next=');
+    const rest = await list('owners', `sort=id&limit=100&count=none&next=${first.next}`);
     assert.deepEqual([...first.docs, ...rest.docs], (await list('owners', 'sort=id&limit=100')).docs);
   });
 
   it('of an empty list ends at once', async () => {
-    const answer = await list('free', 'where[word][equals]=nowhere&after=');
+    const answer = await list('free', 'where[word][equals]=nowhere&next=');
     assert.deepEqual(answer, {
       docs: [],
       total: 0,
@@ -306,7 +306,7 @@ describe('A walk by cursor', () => {
       hasPrevPage: false,
       nextPage: null,
       prevPage: null,
-      nextCursor: null,
+      next: null,
     });
   });
 
@@ -315,12 +315,12 @@ describe('A walk by cursor', () => {
       await call('POST', 'collections/where', { plain: 'x'.repeat(length), isOpen: true, day: '1999-01-01' });
     const answer = await service.call(
       'GET',
-      '/api/collections/where?where[day][equals]=1999-01-01&sort=plain&limit=2&after=',
+      '/api/collections/where?where[day][equals]=1999-01-01&sort=plain&limit=2&next=',
     );
     assert.equal(answer.status, 200);
     const refused = await service.call(
       'GET',
-      '/api/collections/where?where[day][equals]=1999-01-01&sort=-plain&limit=1&after=',
+      '/api/collections/where?where[day][equals]=1999-01-01&sort=-plain&limit=1&next=',
     );
     assert.match(
       errorsOf(refused).sort ?? '',
@@ -331,18 +331,18 @@ describe('A walk by cursor', () => {
 
 describe('A cursor', () => {
   const refusal =
-    'after must be empty, or the nextCursor of an answer to the same list: with the same sort, where, q, select, depth and asOf';
+    'next must be empty, or the next of an answer to the same list: with the same sort, where, q, select, depth and asOf';
   const refuses = async (slug: string, query: string) => {
     const answer = await service.call('GET', `/api/collections/${slug}?${query}`, undefined, anonymous);
     assert.equal(answer.status, 400, `${query}: ${JSON.stringify(answer.body)}`);
-    assert.deepEqual(errorsOf(answer), { after: refusal });
+    assert.deepEqual(errorsOf(answer), { next: refusal });
   };
 
   it('is of one list: with another collection, sort, filter, select, depth or asOf it is a 400', async () => {
     const own = 'sort=word&where[id][exists]=true&select=word&depth=1&asOf=45';
-    const { nextCursor: after } = await list('free', `${own}&limit=1&after=`);
-    assert.equal((await list('free', `${own}&after=${after}`)).hasPrevPage, true);
-    await refuses('where', `${own}&after=${after}`);
+    const { next: after } = await list('free', `${own}&limit=1&next=`);
+    assert.equal((await list('free', `${own}&next=${after}`)).hasPrevPage, true);
+    await refuses('where', `${own}&next=${after}`);
     for (const [from, to] of [
       ['=word', '=-word'],
       ['sort=word&', ''],
@@ -355,16 +355,16 @@ describe('A cursor', () => {
       ['asOf=45', 'asOf=46'],
       ['&asOf=45', ''],
     ] as const) {
-      await refuses('free', `${own.replace(from, to)}&after=${after}`);
+      await refuses('free', `${own.replace(from, to)}&next=${after}`);
     }
   });
 
   it('that was altered, in any of its characters, or is of another service, is a 400', async (t) => {
-    const { nextCursor: after } = await list('owners', 'sort=name&limit=1&after=');
+    const { next: after } = await list('owners', 'sort=name&limit=1&next=');
     for (let at = 0; at < after.length; at += 1) {
       await refuses(
         'owners',
-        `sort=name&after=${after.slice(0, at)}${after[at] === 'A' ? 'B' : 'A'}${after.slice(at + 1)}`,
+        `sort=name&next=${after.slice(0, at)}${after[at] === 'A' ? 'B' : 'A'}${after.slice(at + 1)}`,
       );
     }
     for (const wrong of [
@@ -380,35 +380,37 @@ describe('A cursor', () => {
       '%00',
       'A'.repeat(4000),
     ])
-      await refuses('owners', `sort=name&after=${wrong}`);
+      await refuses('owners', `sort=name&next=${wrong}`);
     const other = await startHere(t, config);
     for (const name of ['x', 'y']) await other.call('POST', '/api/collections/owners', { name });
-    const { body } = await other.call('GET', '/api/collections/owners?sort=name&limit=1&after=');
-    await refuses('owners', `sort=name&after=${body.nextCursor}`);
+    const { body } = await other.call('GET', '/api/collections/owners?sort=name&limit=1&next=');
+    await refuses('owners', `sort=name&next=${body.next}`);
   });
 
   it('does not tell the values that it holds, and never the same text twice', async () => {
     await call('POST', 'collections/owners', { name: 'zz-secret-zz' });
-    const query = 'sort=-name&limit=1&after=';
-    const texts = [(await list('owners', query)).nextCursor, (await list('owners', query)).nextCursor];
+    const query = 'sort=-name&limit=1&next=';
+    const texts = [(await list('owners', query)).next, (await list('owners', query)).next];
     assert.notEqual(texts[0], texts[1]);
     for (const text of texts) assert.doesNotMatch(Buffer.from(text, 'base64url').toString('latin1'), /secret/i);
   });
 
   it('gives no more than the rules of its caller', async () => {
-    const { nextCursor: after } = await list('row', 'sort=word&limit=1&after=', {});
-    const { docs } = await list('row', `sort=word&limit=100&after=${after}`);
+    const { next: after } = await list('row', 'sort=word&limit=1&next=', {});
+    const { docs } = await list('row', `sort=word&limit=100&next=${after}`);
     assert.ok(docs.every(({ isOpen }: Doc) => isOpen));
   });
 
   it('beside page, or given twice, is a 400', async () => {
     for (const [query, message] of [
-      ['page=1&after=', 'after must not stand beside page: it takes its place'],
-      ['after=&after=', 'after must be given once'],
+      ['page=1&next=', 'next must not stand beside page: it takes its place'],
+      ['next=&next=', 'next must be given once'],
     ]) {
       const answer = await service.call('GET', `/api/collections/owners?${query}`);
-      assert.deepEqual(errorsOf(answer), { after: message });
+      assert.deepEqual(errorsOf(answer), { next: message });
     }
+    const former = await service.call('GET', '/api/collections/owners?after=');
+    assert.deepEqual([former.status, errorsOf(former)], [400, { after: 'after is called next' }]);
   });
 });
 
@@ -434,11 +436,7 @@ describe('count', () => {
       for (const query of [...filters, 'asOf=20', 'where[n][exists]=true&asOf=40']) {
         for (const options of [anonymous, {}]) {
           const { total } = await list(slug, `limit=1&${query}`, options);
-          assert.deepEqual(
-            await read(`collections/${slug}/count?${query}`, options),
-            { count: total },
-            `${slug} ${query}`,
-          );
+          assert.deepEqual(await read(`collections/${slug}/count?${query}`, options), { total }, `${slug} ${query}`);
         }
       }
     }

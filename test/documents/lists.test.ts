@@ -211,7 +211,7 @@ describe('Query parameters', () => {
     assert.deepEqual(Object.keys(errors), ['limt', 'offset', 'Page']);
     assert.equal(
       errors.limt,
-      'limt is not a query parameter; did you mean "limit"?; allowed: "limit", "page", "after", "count", "sort", "depth", "select", "where", "q", "asOf"',
+      'limt is not a query parameter; did you mean "limit"?; allowed: "limit", "page", "next", "count", "sort", "depth", "select", "where", "q", "asOf"',
     );
     assert.match(errors.Page ?? '', /did you mean "page"\?/);
     assert.doesNotMatch(errors.offset ?? '', /did you mean/);

@@ -227,6 +227,7 @@ describe('Restoring a document', () => {
     }
     assert.equal((await restore('posts', id, { position: 1e9 })).status, 400);
     assert.equal((await restore('posts', id, { version: 1 }, {}, '?dryRun=maybe')).status, 400);
+    assert.match(errorsOf(await restore('posts', id, { version: 1, dryRun: true })).dryRun ?? '', /: \?dryRun=true$/);
     assert.equal((await service.call('POST', `${at('posts', id)}/restore`, '[]')).status, 400);
     assert.equal((await restore('posts', 'none', { version: 1 })).status, 404);
   });

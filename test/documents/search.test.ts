@@ -230,24 +230,24 @@ describe('q on a list', () => {
     // The same search by the index.
     assert.deepEqual(await find('asked', 'word', '', anonymous), [ids.asked]);
     const found = await everywhere('q=word&collections=asked', anonymous);
-    assert.deepEqual([found.hits.map(({ id }: { id: string }) => id), found.total], [[ids.asked], 1]);
+    assert.deepEqual([found.docs.map(({ id }: { id: string }) => id), found.total], [[ids.asked], 1]);
     for (const q of ['feldspar', 'gneiss', 'obsidian', 'marble feldspar']) {
       assert.deepEqual(await find('guarded', q, '', anonymous), [], q);
     }
     assert.deepEqual(await find('guarded', 'marble', '', anonymous), [ids.guarded]);
     assert.equal((await find('guarded', 'marble')).length, 2);
     assert.deepEqual(await everywhere('q=marb&collections=guarded', anonymous), {
-      hits: [{ collection: 'guarded', id: ids.guarded, title: 'marble', excerpt: '<mark>marble</mark>' }],
+      docs: [{ collection: 'guarded', id: ids.guarded, title: 'marble', excerpt: '<mark>marble</mark>' }],
       total: 1,
     });
-    assert.deepEqual(await everywhere('q=feldspar', anonymous), { hits: [], total: 0 });
+    assert.deepEqual(await everywhere('q=feldspar', anonymous), { docs: [], total: 0 });
   });
 });
 
 describe('GET /api/search', () => {
   it('finds in all collections that the caller may read, with a title and an escaped excerpt', async () => {
     assert.deepEqual(await everywhere('q=elan'), {
-      hits: [
+      docs: [
         {
           collection: 'pages',
           id: ids.page,
@@ -257,7 +257,7 @@ describe('GET /api/search', () => {
       ],
       total: 1,
     });
-    const { hits, total } = await everywhere('q=visib', anonymous);
+    const { docs: hits, total } = await everywhere('q=visib', anonymous);
     assert.equal(total, 2);
     assert.deepEqual(hits, [
       { collection: 'rows', id: ids.row, title: 'visible word', excerpt: '<mark>visible</mark> word' },
@@ -266,7 +266,7 @@ describe('GET /api/search', () => {
   });
 
   it('titles a document by the next field that has a value, last by its id', async () => {
-    const { hits } = await everywhere('q=signs');
+    const { docs: hits } = await everywhere('q=signs');
     assert.deepEqual(
       hits.map(({ title }: { title: string }) => title),
       [ids.json],
@@ -275,14 +275,14 @@ describe('GET /api/search', () => {
 
   it('shows no excerpt of a field whose value a hook changes', async () => {
     assert.deepEqual(await everywhere('q=granite&collections=staff', anonymous), {
-      hits: [{ collection: 'staff', id: ids.open, title: 'open', excerpt: '' }],
+      docs: [{ collection: 'staff', id: ids.open, title: 'open', excerpt: '' }],
       total: 1,
     });
   });
 
   it('is limited to some collections, and to a number of hits', async () => {
     assert.equal((await everywhere('q=visible&collections=rows,hooked')).total, 2);
-    const { hits, total } = await everywhere('q=visible&limit=1');
+    const { docs: hits, total } = await everywhere('q=visible&limit=1');
     assert.deepEqual([hits.length, total], [1, 3]);
   });
 

@@ -184,7 +184,7 @@ describe('the example, whose first load was killed twice', () => {
   it('tells stories whose history has something to show: versions, each with a reason', async () => {
     for (const { id, slug, text, countries, cover } of await readAll(service, 'stories', 'depth=1')) {
       const { body } = await service.call('GET', `/api/audit/documents/stories/${id}`);
-      const reasons = body.versions.map(({ reason }: Document) => reason);
+      const reasons = body.docs.map(({ reason }: Document) => reason);
       assert.ok(reasons.length >= 2 && reasons.every((reason: unknown) => typeof reason === 'string'), String(slug));
       assert.equal(reasons[0], 'First draft');
       assert.ok(richTextToText(text).length > 50, String(slug));
@@ -192,7 +192,7 @@ describe('the example, whose first load was killed twice', () => {
     }
     const found = await service.call('GET', '/api/search?q=lozier&collections=stories');
     assert.deepEqual(
-      found.body.hits.map(({ title }: Document) => title),
+      found.body.docs.map(({ title }: Document) => title),
       ['An island without people'],
     );
   });

@@ -55,7 +55,7 @@ export function describeDocumentation(service: Service, mailbox: Mailbox): void 
     const answer = JSON.parse(stdout);
     if (typeof answer.token === 'string') variables.TOKEN = answer.token;
     if (typeof answer.id === 'string') variables.ID = answer.id;
-    if (answer.versions) variables.POSITION = String(answer.versions[0].position);
+    if (answer.document && answer.docs) variables.POSITION = String(answer.docs[0].position);
     return answer;
   }
 

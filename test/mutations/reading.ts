@@ -137,8 +137,8 @@ export const readingMutations: readonly Mutation[] = [
   {
     what: 'A list gives any number of documents at once.',
     file: 'server/queries/query.ts',
-    text: 'limit: tell(count({ least: 1, most: 100, otherwise: 10 }',
-    replacement: 'limit: tell(count({ least: 1, most: 100_000, otherwise: 10 }',
+    text: 'limit: tell(count(pageLimits, ',
+    replacement: 'limit: tell(count({ ...pageLimits, most: 100_000 }, ',
     test: { file: 'test/documents/lists.test.ts', name: 'take the default 10 and at most 100' },
   },
   {

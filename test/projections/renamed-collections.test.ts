@@ -240,17 +240,17 @@ describe('a collection that is renamed', () => {
       assert.equal((await made(call('GET', at('staff', '/me'), undefined, bearer(session)))).name, 'Ada');
       const events = await made(call('GET', `/api/audit/events?collection=accounts/staff&type=password.changed`));
       assert.deepEqual(
-        events.events.map(({ header }: { header: { stream: string; actor: object } }) => [header.stream, header.actor]),
+        events.docs.map(({ header }: { header: { stream: string; actor: object } }) => [header.stream, header.actor]),
         [
-          [`accounts/people/${ada}`, { type: 'apiKey', id: events.events[0].header.actor.id }],
+          [`accounts/people/${ada}`, { type: 'apiKey', id: events.docs[0].header.actor.id }],
           [`accounts/people/${ada}`, { type: 'user', id: `people/${ada}` }],
         ],
       );
       for (const query of [`stream=posts/${one}`, `stream=articles/${one}`]) {
-        assert.equal((await made(call('GET', `/api/audit/events?${query}`))).events.length, 3, query);
+        assert.equal((await made(call('GET', `/api/audit/events?${query}`))).docs.length, 3, query);
       }
       for (const query of [`actor=people/${ada}`, `actor=staff/${ada}`]) {
-        assert.ok((await made(call('GET', `/api/audit/events?collection=posts&${query}`))).events.length > 0, query);
+        assert.ok((await made(call('GET', `/api/audit/events?collection=posts&${query}`))).docs.length > 0, query);
       }
     });
 
@@ -291,7 +291,7 @@ describe('a collection that is renamed', () => {
       );
       assert.deepEqual(scopes, [{ collections: ['articles'], globals: [], operations: ['read'] }]);
       const keys = await made(call('GET', '/api/audit/events?type=apikey.created'));
-      assert.deepEqual(keys.events.at(-1).data.scopes[0].collections, ['posts']);
+      assert.deepEqual(keys.docs.at(-1).data.scopes[0].collections, ['posts']);
     });
 
     it('erasures', async () => {
@@ -300,7 +300,7 @@ describe('a collection that is renamed', () => {
         call('POST', '/api/audit/erasures', { collection: 'articles', id: one, reason: 'asked' }),
       );
       assert.deepEqual([erased.collection, erased.erases.versions], ['articles', 3]);
-      const { erasures } = await made(call('GET', '/api/audit/erasures'));
+      const { docs: erasures } = await made(call('GET', '/api/audit/erasures'));
       assert.equal(erasures[0].collection, 'articles');
       assert.equal((await call('GET', at('articles', `/${one}`))).status, 404);
       assert.deepEqual((await made(call('GET', '/api/drafts', undefined, bearer(session)))).drafts, []);

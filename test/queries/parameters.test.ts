@@ -58,13 +58,14 @@ before(async () => {
   const upload = { body: form };
   const { body: file } = await request(service.url, 'POST', '/api/collections/files', upload);
   const draft = await made('POST', '/api/preview-token', { collection: 'posts', id: post.id, data: {} });
-  const { events, size } = await made('GET', `${audit}/events?type=invite.created`, undefined);
+  const { docs: events, size } = await made('GET', `${audit}/events?type=invite.created`, undefined);
   const invitation = events[0].header.stream.split('/').at(-1);
 
   const admin = bearer(token);
   const gone = await made('POST', '/api/collections/posts', { title: 'Gone' });
   const wanted = { collection: 'posts', id: gone.id, reason: 'asked for' };
   const erased = await made('POST', `${audit}/erasures`, wanted);
+  const { batch } = await made('POST', '/api/collections/posts/bulk', { docs: [{ title: 'Undone' }] });
   const back = { body: { version: 1 } };
   const erase = { body: { collection: 'posts', id: post.id, reason: 'asked for' } };
   Object.assign(calls, {
@@ -90,6 +91,18 @@ before(async () => {
       path: `/api/collections/users/${user.id}/restore`,
       sent: { ...admin, ...back },
     },
+    ...Object.fromEntries(
+      ['posts', 'users'].flatMap((slug) => {
+        const many = `/api/collections/${slug}/bulk`;
+        const sent = (body: object) => (slug === 'users' ? { ...admin, body } : { body });
+        return [
+          [`POST ${many}`, { path: many, sent: sent({ docs: [] }) }],
+          [`POST ${many}/update`, { path: `${many}/update`, sent: sent({ ids: [], data: {} }) }],
+          [`POST ${many}/delete`, { path: `${many}/delete`, sent: sent({ ids: [] }) }],
+        ];
+      }),
+    ),
+    [`POST ${audit}/batches/{batch}/undo`]: { path: `${audit}/batches/${batch}/undo`, sent: { body: { force: true } } },
     'GET /api/media/files/{id}/{filename}': { path: file.url },
     'GET /api/globals/site': { path: '/api/globals/site' },
     'POST /api/globals/site/restore': { path: '/api/globals/site/restore', sent: back },
@@ -173,7 +186,7 @@ before(async () => {
     min: { good: ['createdAt', 'createdAt,updatedAt'], bad: ['nothing', 'id'] },
     max: { good: ['updatedAt'], bad: ['nothing', 'updatedAt,'] },
     field: { good: ['createdAt', 'createdAt.day'], bad: ['nothing', 'createdAt,id'] },
-    after: { good: [''], bad: ['x', '1', 'A'.repeat(100)] },
+    next: { good: [''], bad: ['x', '1', 'A'.repeat(100)] },
     stream: { good: [`posts/${post.id}`], bad: [] },
     collection: { good: ['posts', 'globals/site', 'system'], bad: ['post', 'Posts'] },
     type: { good: ['document.created', 'document.created,global.updated'], bad: ['document', 'document.created,'] },

@@ -148,7 +148,7 @@ describe('a webhook', () => {
     ]);
     const [first] = about as [Came];
     const { position } = first.body.data;
-    const [event] = (await here.call('GET', `/api/audit/events?after=${position - 1}&limit=1`)).body.events;
+    const [event] = (await here.call('GET', `/api/audit/events?next=${position - 1}&limit=1`)).body.docs;
     assert.deepEqual(first.body, {
       type: 'document.created',
       timestamp: event.header.recordedAt,

@@ -47,7 +47,7 @@ describe('a service that archives its log', () => {
     for (let at = 0; at < 65; at += 1) ids.push(await post(`Bilby-${at}`));
     await eventually(() => segments().length === 3 && Number(inLog('SELECT min(position) FROM payloads')) > 60);
     const history = await service.call('GET', `/api/audit/documents/posts/${ids[3]}`);
-    assert.deepEqual([history.status, history.body.versions?.length], [200, 1]);
+    assert.deepEqual([history.status, history.body.docs?.length], [200, 1]);
     const events = await service.call('GET', '/api/audit/events?limit=20');
     assert.equal(events.status, 200);
     assert.equal(findingIn(service.data), null);
@@ -148,7 +148,7 @@ describe('a service whose segments are on another disk', () => {
     await Promise.all(Array.from({ length: 25 }, (_, at) => post(second, `Wombat-${at}`)));
     await eventually(() => Number(inLog('SELECT min(position) FROM payloads')) > 40);
     const history = await second.call('GET', `/api/audit/documents/posts/${id}`);
-    assert.deepEqual([history.status, history.body.versions?.length], [200, 1]);
+    assert.deepEqual([history.status, history.body.docs?.length], [200, 1]);
     assert.notDeepEqual(remainsIn(there, ['Numbat-old']), []);
     await second.call('POST', '/api/audit/erasures', { collection: 'posts', id, reason: 'asked to' });
     await eventually(() => inLog('SELECT min(done) FROM erasures') === 1);

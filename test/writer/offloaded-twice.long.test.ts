@@ -84,7 +84,7 @@ describeWithBucket('Two data directories of one log with the same bucket', () =>
       segments(first).map(({ file }) => file),
     );
     const { body: history } = await one.call('GET', `/api/audit/documents/posts/${id}`);
-    assert.equal(history.versions?.length, 1, JSON.stringify(history));
+    assert.equal(history.docs?.length, 1, JSON.stringify(history));
     const events = await one.call('GET', '/api/audit/events?limit=100');
     assert.equal(events.status, 200, JSON.stringify(events.body));
   });

@@ -104,7 +104,7 @@ describeWithBucket('A service whose segments are in a bucket', () => {
     forgetFetched();
     const history = await service.call('GET', `/api/audit/documents/posts/${id}`);
     assert.equal(history.status, 200, JSON.stringify(history.body));
-    assert.equal(history.body.versions?.length, 6);
+    assert.equal(history.body.docs?.length, 6);
     assert.notEqual(fetched().length, 0);
     const events = await service.call('GET', '/api/audit/events?limit=100');
     assert.equal(events.status, 200);
@@ -263,7 +263,7 @@ describeWithBucket('A service whose segments are in a bucket', () => {
       });
       for (let count = 0; count < 45; count += 1) await post(`Potoroo-${count}`);
       const { status, body } = await service.call('GET', '/api/audit/events?limit=100');
-      assert.deepEqual([status, body.events?.length], [200, 100], JSON.stringify(body));
+      assert.deepEqual([status, body.docs?.length], [200, 100], JSON.stringify(body));
       await service.stop();
     }
     service = await open();

@@ -10,7 +10,7 @@ export function useLogFacts(): LogFacts | undefined {
 }
 
 async function readLogFacts(signal: AbortSignal): Promise<LogFacts> {
-  const { events, size } = await client.audit.events({ signal, limit: 1 });
+  const { docs: events, size } = await client.audit.events({ signal, limit: 1 });
   const changes = await readNewestChanges(size, signal);
   const first = events[0]?.header.recordedAt;
   return { size, first: first === undefined ? null : new Date(first), changes: changes.map(startOf) };

@@ -21,17 +21,17 @@ const scanned = 200;
 export async function readNewestChanges(upTo: number, signal: AbortSignal): Promise<LogEvent[]> {
   const changes: LogEvent[] = [];
   // A page may end early, because the total size of its events is bounded.
-  for (let after = Math.max(0, upTo - scanned); after < upTo; ) {
-    const { events, next } = await client.audit.events({
+  for (let next = Math.max(0, upTo - scanned); next < upTo; ) {
+    const page = await client.audit.events({
       signal,
-      after,
+      next,
       to: upTo,
       limit: scanned,
       type,
       actors: 'names',
     });
-    changes.push(...events);
-    after = next ?? upTo;
+    changes.push(...page.docs);
+    next = page.next ?? upTo;
   }
   return changes;
 }

@@ -8,6 +8,7 @@ import { requireEraser } from '../../access/erasing.ts';
 import type { AuditRights } from '../../access/rights.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
+import { refuseDryRunIn } from '../../queries/dry-run.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { namedAll, namingFor } from '../actor-names.ts';
@@ -28,7 +29,9 @@ export function erasures(server: Server, app: ErasingApp): void {
       handler: async (request, h) => {
         await requireEraser({ app, request });
         const { dryRun: isDryRun } = readQuery(dryRunParameter, request.query, app);
-        const { collection, ...rest } = readErasure(await readBody(request, app.model.limits.body));
+        const body = await readBody(request, app.model.limits.body);
+        refuseDryRunIn(body);
+        const { collection, ...rest } = readErasure(body);
         // Rules and answers know it by its slug.
         const asked = { ...rest, collection: app.names.slugFor(collection) };
         if (isDryRun) return previewErasure({ app, request }, asked);
@@ -44,10 +47,10 @@ export function erasures(server: Server, app: ErasingApp): void {
   ]);
 
   async function list(request: Request, _h: ResponseToolkit, rights: AuditRights): Promise<object> {
-    const { before, limit, actors } = readQuery(erasuresParameters, request.query, app);
+    const { next: before, limit, actors } = readQuery(erasuresParameters, request.query, app);
     const found = app.events.erasures.before(before ?? Number.MAX_SAFE_INTEGER, limit);
     return {
-      erasures: await namedAll(
+      docs: await namedAll(
         namingFor(app, request, { rights, actors }),
         await Promise.all(found.map((one) => shown(one, rights))),
       ),

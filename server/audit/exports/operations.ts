@@ -4,6 +4,7 @@ import { archive, forAuditors, ofEveryRoute, refusalOfSigning, unknownToLog } fr
 import { text } from '../../openapi/basics.ts';
 import { type ApiOperation, reason } from '../../openapi/operation.ts';
 import { type DescribedAnswer, header, json, refusalForNow, refusals, retryAfter } from '../../openapi/responses.ts';
+import { pageLimits } from '../../queries/limits.ts';
 import { count } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { actors } from '../actor-names.ts';
@@ -115,8 +116,8 @@ export function eraseOperation(): ApiOperation {
 
 /** The query of a list that goes back along the log. */
 export const erasuresParameters = {
-  before: count({ least: 1 }, 'The position before which the page begins.'),
-  limit: count({ least: 1, most: 100, otherwise: 100 }, 'How many'),
+  next: count({ least: 1 }, 'The position before which the page begins.'),
+  limit: count(pageLimits, 'How many'),
   actors,
 };
 

@@ -2,6 +2,7 @@ import Joi from 'joi';
 import { forAuditors, unknownToLog } from '../../openapi/audit/responses.ts';
 import { type ApiOperation, headersOfAnyWrite } from '../../openapi/operation.ts';
 import { json, ofHooks, refusalForNow, refusals, replayable } from '../../openapi/responses.ts';
+import { dryRunParameter } from '../../queries/query.ts';
 
 /** `POST /api/audit/batches/{batch}/undo` */
 export function undoOperation(): ApiOperation {
@@ -15,6 +16,7 @@ export function undoOperation(): ApiOperation {
       'right to each of these steps. Documents that have changed since are a 409 that names them, unless `force` is set. ' +
       'With `dryRun` nothing is done, and the answer shows what the undoing would change.',
     params: Joi.object({ batch: Joi.string().guid().required().description('The id of the bulk call.') }),
+    query: dryRunParameter,
     headers: headersOfAnyWrite,
     body: 'Undo',
     answers: {

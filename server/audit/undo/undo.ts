@@ -33,17 +33,18 @@ import { planOf, type RestorePlan } from '../../documents/past/restore-plan.ts';
 import type { Writable } from '../../documents/write/write-steps.ts';
 import { noteReason } from '../../http/reason.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
-import { rejectQuery } from '../../queries/parameters.ts';
+import { readQuery } from '../../queries/parameters.ts';
+import { dryRunParameter } from '../../queries/query.ts';
 import { spanOf } from '../events.ts';
 import { stepsOf, type UndoStep, type UndoSubject } from './steps.ts';
 
 /** The undoing of a bulk call: `isForced`: also of documents that have changed since. */
-type Undoing = { batch: string; isForced: boolean; isDry: boolean };
+type Undoing = { batch: string; isForced: boolean };
 
 /** Reads the body; without one, nothing is forced. @throws DomainError `invalid` naming what is wrong with it. */
 export function readUndo(body: unknown): Omit<Undoing, 'batch'> {
-  const { force, dryRun } = membersOf(body === undefined ? {} : body, ['force', 'dryRun']);
-  return { isForced: flagOf('force', force), isDry: flagOf('dryRun', dryRun) };
+  const { force } = membersOf(body === undefined ? {} : body, ['force']);
+  return { isForced: flagOf('force', force) };
 }
 
 /** A request to undo a bulk call, whose body has been read. */
@@ -51,14 +52,14 @@ type UndoCall = RouteCall & { h: ResponseToolkit; rights: AuditRights; body: unk
 
 /**
  * Undoes a bulk call in a new bulk call, all of it or nothing: deletes what it created, restores what it deleted, and
- * gives changed fields their former values. With `isDry`, returns what that would do, without hooks, and records
+ * gives changed fields their former values. A dry run returns what that would do, without hooks, and records
  * nothing.
  *
  * @throws DomainError as writes do; `not-found`; `conflict` if documents were changed since, unless it is forced.
  */
-export async function undo(call: UndoCall, { batch, isForced, isDry }: Undoing): Promise<ResponseObject> {
+export async function undo(call: UndoCall, { batch, isForced }: Undoing): Promise<ResponseObject> {
   const { app, request, h, rights } = call;
-  rejectQuery(request.query);
+  const { dryRun: isDry } = readQuery(dryRunParameter, request.query, app);
   if (isDry && hasIdempotencyKey(request)) {
     throw invalidField('idempotency-key', 'does not go with dryRun, which does nothing');
   }

@@ -7,7 +7,8 @@ import { authorizeAny } from '../../access/access.ts';
 import { refuseMissing } from '../../access/document-access.ts';
 import { authorizeList, type ListScope, reachOf } from '../../access/list-scope.ts';
 import { noteReason } from '../../http/reason.ts';
-import { rejectQuery } from '../../queries/parameters.ts';
+import { readQuery } from '../../queries/parameters.ts';
+import { dryRunParameter } from '../../queries/query.ts';
 import { readWhereObject } from '../../queries/where.ts';
 import type { CallerQuery } from '../../reads/missing-index.ts';
 import { hasIdempotencyKey, once } from '../concurrency/idempotency.ts';
@@ -21,18 +22,18 @@ import { gatherErrors, refuseClashes, refuseHeld, refuseInvalid } from './refusa
 import { type BulkSelection, type ChangeRequest, mostDocuments } from './requests.ts';
 
 /**
- * Changes or deletes many documents, all or none. With `isDry` it only tells the results: no hook runs, and nothing is
+ * Changes or deletes many documents, all or none. A dry run only tells the results: no hook runs, and nothing is
  * recorded.
  */
 export async function changeMany(
   bulk: BulkCall,
   operation: 'update' | 'delete',
-  { selection, data, isDry }: ChangeRequest,
+  { selection, data }: ChangeRequest,
 ): Promise<ResponseObject> {
   const { app, request, target, h } = bulk;
   // The rule is asked about each document; if there are none, it is asked only here.
   await authorizeAny(bulk, operation);
-  rejectQuery(request.query);
+  const { dryRun: isDry } = readQuery(dryRunParameter, request.query, app);
   noteReason(request, target.model);
   if (isDry && hasIdempotencyKey(request)) {
     throw invalidField('idempotency-key', 'does not go with dryRun, which does nothing');

@@ -11,33 +11,46 @@ import { authorizeAny, authorizeEither } from '../../access/access.ts';
 import { reachOf } from '../../access/list-scope.ts';
 import { noteReason } from '../../http/reason.ts';
 import { actorOf } from '../../http/requests.ts';
-import { rejectQuery } from '../../queries/parameters.ts';
+import { readQuery } from '../../queries/parameters.ts';
 import { resolvePath } from '../../queries/paths.ts';
-import { once } from '../concurrency/idempotency.ts';
+import { dryRunParameter } from '../../queries/query.ts';
+import { hasIdempotencyKey, once } from '../concurrency/idempotency.ts';
 import { hintedValues } from '../write/checked-values.ts';
 import { streamOf } from '../write/current.ts';
 import { type BulkItemResult, headersIn, resultOf } from './answers.ts';
 import { admitAll, type BulkCall, decideAll, type Item, type ItemDecision, recordAll, writeIn } from './items.ts';
 import { type Lister, listerOf, loaded, textsOf } from './loading.ts';
-import { gatherErrors, refuseInvalid } from './refusals.ts';
+import { gatherErrors, refuseClashes, refuseHeld, refuseInvalid } from './refusals.ts';
 import type { CreateRequest } from './requests.ts';
 
-/** Creates many documents, all or none; with `upsertBy`, documents that exist are changed. */
+/**
+ * Creates many documents, all or none; with `upsertBy`, documents that exist are changed. A dry run only tells the
+ * results: no hook runs, and nothing is recorded.
+ */
 export async function createMany(bulk: BulkCall, { docs, upsertBy }: CreateRequest): Promise<ResponseObject> {
   const { h, request } = bulk;
   // The rule is asked about each document; if there are none, only here. The rights of a key do not depend on
   // documents.
   const isOfKey = actorOf(request).type === 'apiKey' && upsertBy === null;
   if (docs.length === 0 || isOfKey) await authorizeAny(bulk, 'create');
-  rejectQuery(request.query);
-  if (upsertBy !== null) return upsertMany(bulk, docs, await keyOf(bulk, upsertBy));
+  const { dryRun: isDry } = readQuery(dryRunParameter, request.query, bulk.app);
+  if (isDry && hasIdempotencyKey(request)) {
+    throw invalidField('idempotency-key', 'does not go with dryRun, which does nothing');
+  }
+  if (upsertBy !== null) return upsertMany(bulk, docs, { key: await keyOf(bulk, upsertBy), isDry });
 
   const items = docs.map((body, index) => newItem(bulk, { body, index }));
 
-  async function create(): Promise<ResponseObject> {
+  async function decide(): Promise<ItemDecision[]> {
     const rules = await admitAll(items);
     noteReason(request, bulk.target.model);
-    const decided = await decideAll(items, rules);
+    return decideAll(items, rules, isDry);
+  }
+
+  if (isDry) return tryOut(bulk, await decide());
+
+  async function create(): Promise<ResponseObject> {
+    const decided = await decide();
     const { decisions, batch } = await recordAll(bulk, async () => decided, { streams: [] });
     return h.response({ results: decisions.map(created), batch }).code(201);
   }
@@ -82,7 +95,18 @@ async function keyOf(bulk: BulkCall, name: string): Promise<Key> {
   throw invalidField('upsertBy', `must be ${allowed}, got ${show(name)}${didYouMean(name, names)}`);
 }
 
-async function upsertMany(bulk: BulkCall, docs: readonly unknown[], key: Key): Promise<ResponseObject> {
+/** The answer of a dry run, which has the results of documents that would be created as well. */
+function tryOut({ app, h }: BulkCall, decisions: ItemDecision[]): ResponseObject {
+  refuseClashes(app, decisions);
+  refuseHeld(app, decisions, null);
+  return h.response({ results: decisions.map(resultOf), batch: null });
+}
+
+async function upsertMany(
+  bulk: BulkCall,
+  docs: readonly unknown[],
+  { key, isDry }: { key: Key; isDry: boolean },
+): Promise<ResponseObject> {
   const { app, request, target, h } = bulk;
   const claims = await claimsIn(bulk, docs, key);
   const today = listerOf(bulk, null);
@@ -100,8 +124,10 @@ async function upsertMany(bulk: BulkCall, docs: readonly unknown[], key: Key): P
     });
     const rules = await admitAll(items);
     noteReason(request, target.model);
-    return decideAll(items, rules);
+    return decideAll(items, rules, isDry);
   }
+
+  if (isDry) return tryOut(bulk, await decide());
 
   /** Whether a document with a unique value was created since the search, so that the call has to change it. */
   async function isMoved(claim: Claim, decisions: readonly ItemDecision[]): Promise<boolean> {

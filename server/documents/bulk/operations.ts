@@ -13,6 +13,7 @@ import {
   refusalsForNow,
   replayable,
 } from '../../openapi/responses.ts';
+import { dryRunParameter } from '../../queries/query.ts';
 
 /** The refusals of every write of many documents, without those for missing rights. */
 function refusalsOfMany(isHooked: boolean): DescribedAnswers {
@@ -28,17 +29,21 @@ function refusalsOfMany(isHooked: boolean): DescribedAnswers {
 export function createManyOperation(model: Model, target: Collection): ApiOperation {
   const { slug, auth, access } = target;
   const isUnique = uniqueNames(target).length > 0;
-  const upserted = { 200: replayable(json('With `upsertBy`: the result of each document.', 'BulkUpserted')) };
   return {
     id: `createMany_${slug}`,
     tag: slug,
     summary: `Create many documents of ${slug}`,
     description: ofCreateMany(model, target, isUnique),
+    query: dryRunParameter,
     headers: headersOfWrite(target),
     body: `collections.${slug}.bulk`,
     answers: {
       201: replayable(json('The ids of the documents, in the order in which they came.', 'BulkCreated')),
-      ...(isUnique ? { ...upserted, ...refusals([409]) } : {}),
+      // A dry run takes no idempotency key.
+      200: isUnique
+        ? replayable(json('With `upsertBy` or `dryRun`: the result of each document.', 'BulkUpserted'))
+        : json('With `dryRun`: the result of each document.', 'BulkUpserted'),
+      ...(isUnique ? refusals([409]) : {}),
       ...refusalsOfMany(hasChangeHooks(target)),
       ...(auth && access.create && model.rateLimit ? refusalsForNow([429]) : {}),
     },
@@ -64,6 +69,7 @@ function changeOperation(target: Collection, right: 'update' | 'delete', verb: s
     tag: slug,
     summary: `${verb} many documents of ${slug}`,
     description: right === 'update' ? ofUpdateMany(target) : ofDeleteMany(target),
+    query: dryRunParameter,
     headers: headersOfWrite(target),
     body: `collections.${slug}.bulk.${right}`,
     answers: {

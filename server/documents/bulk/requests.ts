@@ -2,6 +2,7 @@ import { cutField, DomainError, type FieldError, invalidField, invalidFields } f
 import { isObject, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
 import type { Target } from '../../app.ts';
+import { refuseDryRunIn } from '../../queries/dry-run.ts';
 
 /** How many documents one call may be about. */
 export const mostDocuments = 1000;
@@ -18,7 +19,7 @@ export type CreateRequest = { docs: readonly unknown[]; upsertBy: string | null 
 export type BulkSelection = { where: object } | { ids: readonly string[] };
 
 /** A change of documents; only an update has `data`. */
-export type ChangeRequest = { selection: BulkSelection; data: unknown; isDry: boolean };
+export type ChangeRequest = { selection: BulkSelection; data: unknown };
 
 /** Reads the body of `POST …/bulk`. @throws DomainError `invalid` naming what is wrong with it. */
 export function readCreate(body: unknown, target: Target): CreateRequest {
@@ -36,11 +37,11 @@ export function readCreate(body: unknown, target: Target): CreateRequest {
  * it.
  */
 export function readChange(body: unknown, target: Target, operation: 'update' | 'delete'): ChangeRequest {
-  const known = ['where', 'ids', ...(operation === 'update' ? ['data'] : []), 'dryRun'];
-  const { where, ids, data, dryRun } = membersOf(body, known);
+  const known = ['where', 'ids', ...(operation === 'update' ? ['data'] : [])];
+  const { where, ids, data } = membersOf(body, known);
   if (operation === 'update' && !isObject(data)) throw invalidField('data', needed('a JSON object of fields', data));
   if (isObject(data)) refusePasswords(target, [['data', data]]);
-  return { selection: selectionOf(where, ids), data, isDry: flagOf('dryRun', dryRun) };
+  return { selection: selectionOf(where, ids), data };
 }
 
 /** A member that is true or false; false if it is missing. @throws DomainError `invalid`. */
@@ -52,6 +53,7 @@ export function flagOf(name: string, value: unknown): boolean {
 /** The members of a body, which may have no others. @throws DomainError `invalid`. */
 export function membersOf(body: unknown, known: readonly string[]): Record<string, unknown> {
   if (!isObject(body)) throw new DomainError('invalid', 'the body must be a JSON object');
+  refuseDryRunIn(body);
   const unknown = Object.keys(body).find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const allowed = known.map((name) => JSON.stringify(name)).join(', ');

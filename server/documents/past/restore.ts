@@ -12,6 +12,7 @@ import type { Call } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
 import type { ApiOperation } from '../../openapi/operation.ts';
+import { refuseDryRunIn } from '../../queries/dry-run.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { hasIdempotencyKey, idempotency } from '../concurrency/idempotency.ts';
@@ -47,6 +48,7 @@ async function restore(writable: Writable, h: ResponseToolkit): Promise<Response
   const { request } = h;
   requireCredential({ request, target }, 'update');
   const body = await readBody(request, app.model.limits.body);
+  refuseDryRunIn(body);
   const wanted = readWanted(body);
   const { dryRun: isDry } = readQuery(dryRunParameter, request.query, app);
   const steps = [idempotency];

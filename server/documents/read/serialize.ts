@@ -237,7 +237,7 @@ function endOf({ total, hasNext }: FoundCount, query: ListPosition): string {
         hasPrevPage: after.mark !== null,
         nextPage: null,
         prevPage: null,
-        nextCursor: next,
+        next,
       }
     : {
         total: isCounted ? total : null,

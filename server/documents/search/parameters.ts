@@ -1,5 +1,6 @@
 import { type DomainError, invalidFields } from '../../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../../config/suggest.ts';
+import { pageLimits } from '../../queries/limits.ts';
 import { count, type Parameter, text } from '../../queries/parameters.ts';
 import { searchWords } from '../../queries/search-words.ts';
 
@@ -10,7 +11,7 @@ export const searchParameters = {
       'longer one, and words in quotation marks must follow one another.',
     { isRequired: true },
   ),
-  limit: count({ least: 1, most: 100, otherwise: 20 }, 'How many documents'),
+  limit: count(pageLimits, 'How many documents'),
   collections: slugs(),
 };
 

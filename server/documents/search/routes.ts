@@ -19,7 +19,7 @@ import { type ListReader, passing, searchedBy, withSearch } from './searching.ts
 import { showableIn, titleOf } from './titles.ts';
 
 /** A document as the answer names it. */
-type Hit = AnswerOf<'Found'>['hits'][number];
+type Hit = AnswerOf<'Found'>['docs'][number];
 
 /** The results in one collection. */
 type SearchResult = Best & { call: Call; fields: readonly TextField[] };
@@ -45,8 +45,8 @@ export function search(server: Server, app: App): void {
         )
         .sort((one, other) => other.score - one.score || newer(one, other))
         .slice(0, limit);
-      const hits = await Promise.all(best.map((one) => hitOf(one, q)));
-      return { hits, total: found.reduce((sum, { total }) => sum + total, 0) };
+      const docs = await Promise.all(best.map((one) => hitOf(one, q)));
+      return { docs, total: found.reduce((sum, { total }) => sum + total, 0) };
     },
   });
 }

@@ -3,13 +3,13 @@ import {
   choice,
   closed,
   count,
-  cursor,
   described,
   flag,
   isFalse,
   isTrue,
   listOf,
   namesOf,
+  nextNumber,
   orNull,
   place,
   refTo,
@@ -81,7 +81,7 @@ const erasures = {
   ErasedSoFar: closed({ ...erased, finished: isFalse }),
   ErasureDryRun: closed({ collection: slug, id: text, dryRun: isTrue, erases: taken }),
   Erasure: oneErasure,
-  Erasures: closed({ erasures: listOf(refTo('Erasure', oneErasure)), next: cursor('before') }),
+  Erasures: closed({ docs: listOf(refTo('Erasure', oneErasure)), next: nextNumber }),
 };
 
 const undone = {
@@ -96,7 +96,6 @@ const undoing = {
   Undo: closed(
     {
       force: described(flag, 'True: also undoes the call if documents have changed since.'),
-      dryRun: described(flag, 'True: nothing is done, and the answer shows what would be done.'),
     },
     [],
   ),

@@ -4,13 +4,13 @@ import {
   choice,
   closed,
   count,
-  cursor,
   described,
   either,
   flag,
   isTrue,
   listOf,
   namesOf,
+  nextNumber,
   nothing,
   orNull,
   place,
@@ -55,13 +55,13 @@ const subjectRef = refTo('Subject', subject);
 /** The versions of a document or global, whose state is the member of that name. */
 function historyOf<Name extends string>(name: Name) {
   const state = { [name]: subjectRef } as Record<Name, typeof subjectRef>;
-  return closed({ ...state, versions: listOf(refTo('Version', entry)), next: cursor('after') });
+  return closed({ ...state, docs: listOf(refTo('Version', entry)), next: nextNumber });
 }
 
 /** The versions of an account or invitation, whose state is the member of that name. */
 function accountHistoryOf<Name extends string>(name: Name) {
   const state = { [name]: subjectRef } as Record<Name, typeof subjectRef>;
-  return closed({ ...state, versions: listOf(refTo('AccountVersion', accountEntry)), next: cursor('after') });
+  return closed({ ...state, docs: listOf(refTo('AccountVersion', accountEntry)), next: nextNumber });
 }
 
 const thatVersion = { stream: text, version: place, position: place };

@@ -95,8 +95,7 @@ const slugs = () => [
 const values: Record<string, (asked: Asked) => readonly string[]> = {
   limit: () => ['1', '100'],
   page: () => ['2'],
-  after: () => ['', '1'],
-  before: () => ['1000'],
+  next: () => ['', '1', '1000'],
   count: () => ['none', 'all'],
   depth: () => ['1', '3'],
   select: ({ fields }) => [...fields, fields.slice(0, 20).join(',')],

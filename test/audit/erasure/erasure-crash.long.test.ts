@@ -70,7 +70,7 @@ function copyOf(t: TestContext, data: string): string {
 async function finished({ call }: Pick<Service, 'call'>): Promise<void> {
   for (;;) {
     const { body } = await call('GET', '/api/audit/erasures');
-    if (body.erasures.every((one: { finished: boolean }) => one.finished)) return;
+    if (body.docs.every((one: { finished: boolean }) => one.finished)) return;
     await sleep(20);
   }
 }

@@ -236,7 +236,7 @@ describe('An erasure', () => {
       ),
     );
     const { body } = await service.call('GET', `${path}?limit=1`);
-    const { id: open, waitsFor, obstacle } = body.erasures[0];
+    const { id: open, waitsFor, obstacle } = body.docs[0];
     assert.deepEqual([open, waitsFor, obstacle], [id, 'store', 'the store of files cannot be used']);
     // The contents of the data files go all the same.
     await eventually(() => remainsIn(service.data, ['Mulgara-Alt', 'm.txt']).length === 0);
@@ -344,10 +344,12 @@ describe('An erasure', () => {
       assert.deepEqual([answer.status, fieldsOf(answer)], [400, [name]]);
     }
     assert.deepEqual(fieldsOf(await post(right, '?dryRun=1')), ['dryRun']);
+    assert.match((await post({ ...right, dryRun: true })).body.message, /: \?dryRun=true$/);
     assert.deepEqual(fieldsOf(await post(right, '?dryrun=true')), ['dryrun']);
-    assert.deepEqual(fieldsOf(await service.call('GET', `${path}?before=x&limit=0&page=1`)).sort(), [
-      'before',
+    assert.equal((await service.call('GET', `${path}?before=5`)).body.message, 'before is called next');
+    assert.deepEqual(fieldsOf(await service.call('GET', `${path}?next=x&limit=0&page=1`)).sort(), [
       'limit',
+      'next',
       'page',
     ]);
     for (const wrong of ['x', '0', '1', '1e3', '99999999999999999999']) {
@@ -370,11 +372,8 @@ describe('An erasure', () => {
     assert.match(await usage(`posts/${id}`), /--reason is missing/);
     assert.match(await usage('posts', '--reason', 'x'), /COLLECTION\/ID must be like/);
     const { body } = await service.call('GET', `${path}?limit=1`);
-    assert.deepEqual(
-      [body.erasures[0].id, body.erasures[0].actor, body.erasures[0].reason],
-      [id, { type: 'system' }, reason],
-    );
-    assert.ok((await service.call('GET', `${path}?limit=1&before=${body.next}`)).body.erasures[0].position < body.next);
+    assert.deepEqual([body.docs[0].id, body.docs[0].actor, body.docs[0].reason], [id, { type: 'system' }, reason]);
+    assert.ok((await service.call('GET', `${path}?limit=1&next=${body.next}`)).body.docs[0].position < body.next);
   });
 
   it('is finished when the last reader from before has gone', async () => {
@@ -388,7 +387,7 @@ describe('An erasure', () => {
     });
     await eventually(() => logLines(service).some(({ msg }) => /a reader still uses an older snapshot/.test(msg)));
     const { body } = await service.call('GET', `${path}?limit=1`);
-    assert.deepEqual([isOver, body.erasures[0].finished, body.erasures[0].waitsFor], [false, false, 'data']);
+    assert.deepEqual([isOver, body.docs[0].finished, body.docs[0].waitsFor], [false, false, 'data']);
     assert.equal((await service.call('GET', `/api/collections/posts/${id}`)).status, 404);
     reader.close();
     assert.equal((await erased).body.finished, true);
@@ -399,7 +398,7 @@ describe('An erasure', () => {
 async function settled(): Promise<void> {
   for (;;) {
     const { body } = await service.call('GET', `${path}?limit=100`);
-    if (body.erasures.every(({ finished }: { finished: boolean }) => finished)) return;
+    if (body.docs.every(({ finished }: { finished: boolean }) => finished)) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

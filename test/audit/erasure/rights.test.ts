@@ -113,7 +113,8 @@ describe('Without an erase rule, erasing', () => {
     assert.equal(erased.status, 201);
     // Nothing is left to be refused.
     assert.deepEqual(await statusesOf('posts', id, [eve.as, root.as, {}]), [403, 409, 409]);
-    const { events } = (await service.call('GET', `/api/audit/events?stream=posts/${id}`, undefined, root.as)).body;
+    const { docs: events } = (await service.call('GET', `/api/audit/events?stream=posts/${id}`, undefined, root.as))
+      .body;
     assert.equal(events.at(-1).context.rule, 'erase (default)');
   });
 
@@ -197,9 +198,9 @@ describe('With an erase rule, erasing', () => {
     assert.deepEqual(await statusesOf('posts', mine, callers), [200, 403, 401, 200]);
     const erased = await erase('posts', mine, eve.as, '');
     assert.equal(erased.status, 201, JSON.stringify(erased.body));
-    const { events } = (await service.call('GET', `/api/audit/events?stream=posts/${mine}`)).body;
+    const { docs: events } = (await service.call('GET', `/api/audit/events?stream=posts/${mine}`)).body;
     assert.equal(events.at(-1).context.rule, 'erase');
-    const schema = (await service.call('GET', '/api/audit/events?stream=system/schema')).body.events[0].data;
+    const schema = (await service.call('GET', '/api/audit/events?stream=system/schema')).body.docs[0].data;
     assert.equal(schema.rules.erase.description, 'Authors erase what is theirs');
   });
 

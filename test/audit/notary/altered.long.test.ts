@@ -231,8 +231,8 @@ describe('A log that somebody has written into', () => {
       ['GET', `/api/audit/documents/posts/${id}/versions/${version}`],
       ['GET', `/api/audit/documents/posts/${id}/diff?from=${version - 1}&to=${version}`],
       ['GET', `/api/audit/documents/posts/${id}/blame?version=${version}`],
-      ['GET', `/api/audit/events?after=${position - 1}&limit=1`],
-      ['GET', `/api/audit/feed?after=${position - 1}&limit=1`],
+      ['GET', `/api/audit/events?next=${position - 1}&limit=1`],
+      ['GET', `/api/audit/feed?next=${position - 1}&limit=1`],
       ['GET', `/api/audit/bundles/posts/${id}`],
       ['POST', `/api/collections/posts/${id}/restore`, { version }],
     ];

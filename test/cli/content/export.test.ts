@@ -77,7 +77,7 @@ describe('annals export content', () => {
     assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), stored);
     const second = stored.find(({ key }: { key: string }) => key === 'p1');
     const history = await original.call('GET', `/api/audit/documents/people/${second?.id}`);
-    const { position } = history.body.versions[0];
+    const { position } = history.body.docs[0];
     const { code, stdout } = await exportTo('-', 'people', '--as-of', String(position));
     const rows = stdout
       .trimEnd()

@@ -84,7 +84,7 @@ describe('annals import', () => {
       ],
     );
     const history = await service.call('GET', `/api/audit/documents/notes/${found[0].id}`);
-    assert.equal(history.body.versions[0].reason, 'für Ada');
+    assert.equal(history.body.docs[0].reason, 'für Ada');
     const again = await assertRecorded(service, () => annals('import', 'notes', file), []);
     assert.equal(again.stdout, '0 created, 0 updated, 0 unchanged, 2 imported before, 0 refused\n');
   });

@@ -176,7 +176,7 @@ describeWithBucket('A bucket that keeps versions', () => {
     await eventually(() => logLines(service).some(({ msg }) => told.test(msg)));
     await wait(1000);
     assert.equal(logLines(service).filter(({ msg }) => told.test(msg)).length, 1);
-    const [open] = (await service.call('GET', '/api/audit/erasures?limit=1')).body.erasures;
+    const [open] = (await service.call('GET', '/api/audit/erasures?limit=1')).body.docs;
     assert.deepEqual([open.finished, open.waitsFor], [false, 'store']);
     assert.match(open.obstacle, obstacle);
     // Files without a lock are gone.

@@ -282,7 +282,7 @@ function queries(service: Pick<HereService, 'url' | 'lines'>): Target {
       ...[
         '/count?where[at][less_than]=2026-11-29',
         '/trash?limit=1',
-        '?after=&limit=1&sort=name',
+        '?next=&limit=1&sort=name',
         '?asOf=1',
         '?count=none',
       ],
@@ -300,7 +300,7 @@ function queries(service: Pick<HereService, 'url' | 'lines'>): Target {
       'q=',
       'select=',
       'asOf=',
-      'after=',
+      'next=',
       'groupBy=',
       'name',
       'next.',

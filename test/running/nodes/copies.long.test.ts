@@ -72,7 +72,7 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
     const page = body.docs.map((doc: { id: string }) => doc.id);
     const past = await node.call('GET', `${posts}?asOf=30&limit=1000`);
     const history = await node.call('GET', `${posts}/${body.docs[0].id}/history`);
-    const { events } = (await node.call('GET', '/api/audit/events?limit=100')).body;
+    const { docs: events } = (await node.call('GET', '/api/audit/events?limit=100')).body;
     return { total: body.total, page, past: past.body, history: history.body, events };
   }
 

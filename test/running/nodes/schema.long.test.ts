@@ -81,7 +81,7 @@ describeWithPostgres('A schema of a node', () => {
     assert.equal((await waiting.call('PATCH', `${articles}/${one.id}`, { title: 'three' })).status, 200);
     const { body: history } = await waiting.call('GET', `/api/audit/documents/articles/${one.id}`);
     assert.deepEqual(
-      history.versions?.map(({ version }: { version: number }) => version),
+      history.docs?.map(({ version }: { version: number }) => version),
       [1, 2, 3],
     );
     await comes(async () => (await readyOf(old))[1].status === 'outdated');

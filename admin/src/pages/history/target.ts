@@ -16,15 +16,15 @@ export function auditTargetOf(target: Target) {
 /** Versions of a document or global, the newest first; `first` is the number of the oldest that was read. */
 export type History = { state: StreamState; versions: Version[]; first: number };
 
-type Paging = { signal: AbortSignal; limit: number; after?: number };
+type Paging = { signal: AbortSignal; limit: number; next?: number };
 
 async function readPage(target: Target, paging: Paging) {
   const options = { ...paging, actors: 'names' } as const;
   if (target.kind === 'global') {
-    const { global, versions } = await client.global(target.slug).history(options);
+    const { global, docs: versions } = await client.global(target.slug).history(options);
     return { state: global, versions };
   }
-  const { document, versions } = await client.collection(target.slug).history(target.id, options);
+  const { document, docs: versions } = await client.collection(target.slug).history(target.id, options);
   return { state: document, versions };
 }
 
@@ -43,7 +43,7 @@ export async function readHistory(
   const versions: Version[] = [];
   // A page may end early, because the total size of its events is bounded.
   for (let last = after; last < state.version; ) {
-    const page = await readPage(target, { signal, limit: Math.min(count, state.version - last), after: last });
+    const page = await readPage(target, { signal, limit: Math.min(count, state.version - last), next: last });
     if (page.versions.length === 0) break;
     versions.push(...page.versions);
     last = versions.at(-1)?.version ?? state.version;

@@ -55,7 +55,7 @@ function useHits(words: string) {
     { enabled: isWanted, keep: true },
   );
   const shown = isWanted ? data : undefined;
-  const hits = (shown?.hits ?? []).flatMap((hit): Option[] => {
+  const hits = (shown?.docs ?? []).flatMap((hit): Option[] => {
     const collection = model.collections.get(hit.collection);
     if (collection === undefined) return [];
     const to = addressOf(collection, hit.id);

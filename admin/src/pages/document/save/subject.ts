@@ -78,10 +78,10 @@ export function tagOf(version: number): string {
 export async function versionIn(subject: Subject, version: number, signal?: AbortSignal): Promise<Version | null> {
   // A global that was never written has no version.
   if (version < 1) return null;
-  const options = { after: version - 1, limit: 1, actors: 'names' as const, signal };
-  if (subject.kind === 'global') return (await client.global(subject.global.slug).history(options)).versions[0] ?? null;
+  const options = { next: version - 1, limit: 1, actors: 'names' as const, signal };
+  if (subject.kind === 'global') return (await client.global(subject.global.slug).history(options)).docs[0] ?? null;
   if (subject.id === null) return null;
-  return (await client.collection(subject.collection.slug).history(subject.id, options)).versions[0] ?? null;
+  return (await client.collection(subject.collection.slug).history(subject.id, options)).docs[0] ?? null;
 }
 
 /** The target of unsaved changes, as `/api/drafts` names it. */

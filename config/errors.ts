@@ -8,6 +8,7 @@ export type ErrorCode =
   | 'unauthorized'
   | 'forbidden'
   | 'not-found'
+  | 'wrong-method'
   | 'conflict'
   | 'precondition-failed'
   | 'unprocessable'

@@ -39,13 +39,25 @@ export type LockState = { failures: number; lockedUntil: number | null };
 /** The purpose of a one-time token, which is valid for one kind and one collection. */
 export type TokenKind = 'invite' | 'reset' | 'setup';
 
+/** A count of calls after one more. `wait`: the seconds to wait, at least 1, if there were too many, else 0. */
+export type Count = {
+  wait: number;
+  /** How many calls are left until the count begins anew. */
+  remaining: number;
+  /** In how many seconds it does. */
+  reset: number;
+};
+
+/** The count of an address, and the seconds to wait for an e-mail address; 0 if there were not too many of it. */
+export type CountedCall = Count & { emailWait: number };
+
 /**
  * Stores and checks the secrets of accounts. All threads that answer requests share one, in the main thread: so counts
  * are exact, and one connection has the vault. It hashes in threads of its own.
  */
 export type PasswordService = {
-  /** Counts a call of a public account route; gives the seconds to wait above the rate limit, else 0. */
-  limit: (address: string, email: string | null) => Promise<number>;
+  /** Counts a call of a public account route; gives null if nothing is limited. */
+  limit: (address: string, email: string | null) => Promise<CountedCall | null>;
   /** Whether an account may get one more of the mails that any caller can request. */
   mayMail: (category: Category, id: string) => Promise<boolean>;
   /** Checks a password, unless its account is locked. */
@@ -67,8 +79,13 @@ export type PasswordService = {
 /** The preferences of users in the vault: JSON that the service does not look into. A user is `<category>/<id>`. */
 export type Preferences = {
   read: (user: string) => Promise<string>;
-  /** Changes them by a JSON merge patch, and gives them. @throws DomainError `too-large`. */
-  change: (user: string, patch: JsonObject) => Promise<string>;
+  /**
+   * Changes them by a JSON merge patch, and gives them.
+   *
+   * @param expected the tags of which they must have one; null or `*`: any.
+   * @throws DomainError `too-large`, `precondition-failed`.
+   */
+  change: (user: string, patch: JsonObject, expected: '*' | string[] | null) => Promise<string>;
   forget: (user: string) => Promise<void>;
 };
 

@@ -11,6 +11,7 @@ import {
   ofHooks,
   refusals,
   refusalsForNow,
+  unauthorized,
 } from '../openapi/responses.ts';
 
 /** Routes without authentication, under the rate limit. */
@@ -32,7 +33,7 @@ export function loginOperation(target: AuthCollection): ApiOperation {
     body: 'Login',
     answers: {
       200: withCookie(target, json('A token, and the user.', `collections.${slug}.login`)),
-      401: json('The e-mail or the password is wrong.', 'Error'),
+      401: unauthorized('The e-mail or the password is wrong.'),
       ...refusals(ofBodies),
       // Without a rate limit too, failed logins lock the account.
       ...refusalsForNow([429, 503]),

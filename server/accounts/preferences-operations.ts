@@ -1,5 +1,6 @@
-import type { ApiOperation } from '../openapi/operation.ts';
-import { json, refusals, refusalsForNow } from '../openapi/responses.ts';
+import Joi from 'joi';
+import { type ApiOperation, ifKnown, ifMatch } from '../openapi/operation.ts';
+import { json, ofSchemas, refusals, refusalsForNow } from '../openapi/responses.ts';
 import { maxPreferences } from './preferences.ts';
 
 const about = { tag: 'system', caller: { kind: 'user' } } as const;
@@ -12,7 +13,12 @@ export function readPreferencesOperation(): ApiOperation {
     summary: 'Read the preferences of the user',
     description:
       "Gives the user's own preferences: a JSON object, which the service does not look into. Empty before the first change.",
-    answers: { 200: json('The preferences.', 'Preferences'), ...refusals([400, 500]) },
+    headers: ifKnown,
+    answers: {
+      200: { ...json('The preferences.', 'Preferences'), headers: ofSchemas },
+      304: { description: 'The preferences have not changed: they still have this `ETag`.', headers: ofSchemas },
+      ...refusals([400, 500]),
+    },
   };
 }
 
@@ -26,9 +32,12 @@ export function changePreferencesOperation(): ApiOperation {
       'Applies a JSON merge patch (RFC 7396): objects are merged, `null` removes a member, every other value replaces the ' +
       `former one. The preferences have at most ${maxPreferences} bytes as JSON, and so has the patch. They are not recorded ` +
       'in the log.',
+    headers: Joi.object({ 'If-Match': ifMatch }),
     body: 'Preferences',
+    isMerge: true,
     answers: {
-      200: json('The preferences as they are now.', 'Preferences'),
+      200: { ...json('The preferences as they are now.', 'Preferences'), headers: ofSchemas },
+      412: json('The preferences are not the ones that `If-Match` names.', 'Error'),
       ...refusals([400, 408, 413, 415, 500]),
       ...refusalsForNow([503]),
     },

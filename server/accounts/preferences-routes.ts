@@ -1,4 +1,4 @@
-import type { Request, Server } from '@hapi/hapi';
+import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import { readObject } from '../../config/drafts.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { AccountRef } from '../../events/facts/accounts.ts';
@@ -7,10 +7,12 @@ import type { App } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { authTargets, requireLiving, requireUser } from '../callers/sessions.ts';
 import { unstored } from '../callers/vary.ts';
-import { sendText } from '../documents/read/sending.ts';
+import { expectedTags } from '../documents/concurrency/etags.ts';
+import { sendTagged } from '../documents/read/sending.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
+import { mergePatch } from '../http/media-types.ts';
 import { rejectQuery } from '../queries/parameters.ts';
-import { maxPreferences } from './preferences.ts';
+import { maxPreferences, tagOf } from './preferences.ts';
 import { changePreferencesOperation, readPreferencesOperation } from './preferences-operations.ts';
 
 /** The preferences of users, each for themselves. */
@@ -30,7 +32,7 @@ export function preferences(server: Server, app: App): void {
       handler: async (request, h) => {
         const { name } = userOf(request);
         rejectQuery(request.query);
-        return unstored(sendText(h, await app.preferences.read(name)));
+        return send(h, await app.preferences.read(name));
       },
     },
     {
@@ -38,22 +40,27 @@ export function preferences(server: Server, app: App): void {
       path,
       options: {
         auth: strategy,
-        payload: jsonPayload,
-        plugins: { openApi: changePreferencesOperation, neverShed: true },
+        payload: { ...jsonPayload, allow: ['application/json', mergePatch] },
+        plugins: { openApi: changePreferencesOperation, neverShed: true, takes: ['if-match'] },
       },
       handler: async (request, h) => {
         const { category, id, name } = userOf(request);
         rejectQuery(request.query);
+        const expected = expectedTags(request);
         const patch = readObject(await readBody(request, maxPreferences));
         requireLiving(app, request);
-        const changed = await app.preferences.change(name, patch);
+        const changed = await app.preferences.change(name, patch, expected);
         // The user may have been erased meanwhile: then nothing is kept.
         if (app.byCategory.get(category)?.documents.exists(id) !== true) {
           await app.preferences.forget(name);
           throw new DomainError('unauthorized', 'the session has ended');
         }
-        return unstored(sendText(h, changed));
+        return send(h, changed);
       },
     },
   ]);
+}
+
+function send(h: ResponseToolkit, data: string): ResponseObject {
+  return unstored(sendTagged(h, data, tagOf(data)));
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { DomainError } from '../../config/errors.ts';
 import { isObject, type Json } from '../../config/schema.ts';
 import type { VaultPort } from '../../events/vault/vault-port.ts';
@@ -10,8 +11,10 @@ export const maxPreferences = 64 * 1024;
 export function keepPreferences(preferences: VaultPort['preferences']): Preferences {
   return {
     read: async (user) => (await preferences.get(user)) ?? '{}',
-    change: (user, patch) =>
+    change: (user, patch, expected) =>
       preferences.change(user, (before) => {
+        if (expected !== null && expected !== '*' && !expected.includes(tagOf(before ?? '{}')))
+          throw new DomainError('precondition-failed', 'the preferences are not the ones that if-match names');
         const data = JSON.stringify(merged(before === null ? {} : JSON.parse(before), patch));
         const size = Buffer.byteLength(data);
         if (size <= maxPreferences) return data;
@@ -22,6 +25,11 @@ export function keepPreferences(preferences: VaultPort['preferences']): Preferen
       }),
     forget: preferences.delete,
   };
+}
+
+/** The tag of preferences. */
+export function tagOf(data: string): string {
+  return hash('sha256', data, 'base64url').slice(0, 16);
 }
 
 /** Applies a JSON merge patch (RFC 7396): objects are merged, null removes, all else replaces. */

@@ -2,7 +2,7 @@ import Joi from 'joi';
 import type { Collection } from '../../config/model.ts';
 import { anyField, hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
 import type { ApiOperation } from '../openapi/operation.ts';
-import { type DescribedAnswers, json, ofHooks, refusals, refusalsForNow } from '../openapi/responses.ts';
+import { created, type DescribedAnswers, json, ofHooks, refusals, refusalsForNow } from '../openapi/responses.ts';
 import { about, countedCaller, ofBodies, withCookie } from './operations.ts';
 
 /** `POST /api/collections/<slug>/invite` */
@@ -148,7 +148,7 @@ export function resetPasswordOperation({ slug }: Collection): ApiOperation {
 
 function registered(target: Collection): DescribedAnswers {
   return {
-    201: withCookie(target, json('A token, and the user.', `collections.${target.slug}.login`)),
+    201: created(withCookie(target, json('A token, and the user.', `collections.${target.slug}.login`))),
     ...refusals([...ofBodies, 409]),
     ...refusalsForNow([503]),
     ...ofHooks(hasChangeHooks(target) || hasReadHooks(target)),

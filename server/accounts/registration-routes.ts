@@ -23,6 +23,7 @@ import { checkedValues } from '../documents/write/checked-values.ts';
 import { withPassword } from '../documents/write/passwords.ts';
 import { writeAs } from '../documents/write/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
+import { locationOf } from '../http/location.ts';
 import { noteReason } from '../http/reason.ts';
 import type { AnswerOf } from '../openapi/answers.ts';
 import { rejectQuery } from '../queries/parameters.ts';
@@ -95,7 +96,8 @@ function inviteRoutes(app: App, target: AuthTarget): ServerRoute[] {
           { values: { ...values, email }, password },
           (account) => decideAcceptance(find(), account),
         );
-        return (await sendSession(request, h, session)).code(201);
+        const answer = await sendSession(request, h, session);
+        return answer.code(201).location(locationOf(app, `${path}/${session.id}`));
       },
     },
   ];
@@ -139,7 +141,8 @@ function firstUserRoutes(app: App, target: AuthTarget): ServerRoute[] {
           if (opened !== setupTokenId(app, category) || hasUsers(target)) throw notFirst();
           return decideSetup(account, app.accounts.setupVersion(category));
         });
-        return (await sendSession(request, h, session)).code(201);
+        const answer = await sendSession(request, h, session);
+        return answer.code(201).location(locationOf(app, `${path}/${session.id}`));
       },
     },
   ];

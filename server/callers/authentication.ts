@@ -7,6 +7,7 @@ import type { AccountRef } from '../../events/facts/accounts.ts';
 import { splitStream } from '../../events/facts/catalogue.ts';
 import type { Actor } from '../../events/facts/envelope.ts';
 import type { App } from '../app.ts';
+import { InvalidTokenError } from '../http/challenge.ts';
 import { refuseMisplaced } from '../http/headers.ts';
 import type { MadeKey } from '../http/requests.ts';
 import { shedding } from '../http/write-admission.ts';
@@ -93,7 +94,7 @@ function authenticator(app: App): CredentialsOf {
     if (isOperatorCall(app, request.raw.req)) return operator;
     const [, scheme = '', credential = ''] = credentialIn(authorization);
     const session = /^bearer$/i.test(scheme) ? sessionOf(credential) : null;
-    if (!session) throw new DomainError('unauthorized', 'the token is not valid, or its session has ended');
+    if (!session) throw new InvalidTokenError();
     return asUser(request, session);
   }
 

@@ -12,6 +12,9 @@ import { addressOf } from '../http/requests.ts';
 export async function countCall({ passwords }: App, request: Request, email: string | null): Promise<void> {
   // Each route counts by itself: a caller who has mails sent to users does not keep them from logging in.
   const about = email === null ? null : `${request.route.path} ${email}`;
-  const seconds = await passwords.limit(addressOf(request), about);
+  const counted = await passwords.limit(addressOf(request), about);
+  if (counted === null) return;
+  request.app.counted = counted;
+  const seconds = Math.max(counted.wait, counted.emailWait);
   if (seconds > 0) throw new DomainError('too-many', 'too many calls; try again later', [], seconds);
 }

@@ -26,6 +26,7 @@ import {
 } from '../openapi/operation.ts';
 import {
   asOfThen,
+  created,
   document,
   json,
   ofHooks,
@@ -137,7 +138,7 @@ export function createOperation(model: Model, target: Collection): ApiOperation 
     headers: headersOfWrite(target),
     ...(isUploadCollection(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
     answers: {
-      201: replayable(document('The document, as it was created.', `collections.${slug}.written`)),
+      201: created(replayable(document('The document, as it was created.', `collections.${slug}.written`))),
       ...refusalOfOther,
       ...writeRefusals(target),
       ...(isUnique ? refusals([409]) : {}),

@@ -3,6 +3,7 @@ import type { App, RouteParts } from '../app.ts';
 import { noPayload } from './body.ts';
 import { type Cors, corsOf, isExcludedFromCors } from './cors.ts';
 import type { AddHeaders } from './errors.ts';
+import { allowedMethods } from './methods.ts';
 import { tellOfRefused } from './refused-origins.ts';
 import { noRoute } from './requests.ts';
 
@@ -19,7 +20,8 @@ export function registerCors(
 ): AddHeaders {
   const { model, log, baseUrl, isProduction, toldOrigins: told } = app;
   const cors = corsOf(model.cors);
-  const add = cors && corsRoutes(server, { current: () => cors, refusal: noRoute, auth });
+  const addCors = corsRoutes(server, { current: () => cors, refusal: noRoute, auth });
+  const add = cors && addCors;
   const advice = (origin: string) => `write cors: ['${[...model.cors, origin].join("', '")}'] in the configuration`;
   const tell = tellOfRefused({ log, told, baseUrl, advice: isProduction ? null : advice });
   return (request, headers) => {
@@ -31,14 +33,15 @@ export function registerCors(
 type Options = {
   /** The current rules; null: no other origin is allowed. */
   current: () => Cors | null;
-  /** The error for an `OPTIONS` request that is not an allowed preflight. */
+  /** The error for `OPTIONS` of a path without methods that is not an allowed preflight. */
   refusal: (request: Request) => Error;
   /** As in {@link registerCors}; false: credentials are ignored. */
   auth?: string | false;
 };
 
 /**
- * Answers preflight requests (Fetch standard). hapi can do so only for paths with a route, and with its own responses.
+ * Answers `OPTIONS` with the methods of the path, and preflight requests (Fetch standard) on every path. hapi can do
+ * the latter only for paths with a route, and with its own responses.
  *
  * @returns adds the CORS headers to a response.
  */
@@ -51,9 +54,11 @@ export function corsRoutes(server: Server, { current, refusal, auth = false }: O
     options: { auth, payload: noPayload, response: { emptyStatusCode: 204 } },
     handler: (request, h) => {
       const headers = openFor(request)?.preflight(request.raw.req.headers);
-      if (!headers) throw refusal(request);
+      const allow = allowedMethods(request);
+      if (!headers && allow === null) throw refusal(request);
       const response = h.response().code(204);
-      for (const [name, value] of Object.entries(headers)) response.header(name, String(value));
+      if (allow !== null) response.header('allow', allow);
+      for (const [name, value] of Object.entries(headers ?? {})) response.header(name, String(value));
       return response;
     },
   });

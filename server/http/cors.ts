@@ -32,9 +32,13 @@ const requestHeaders = [
  * Response headers that pages may read, beside those they always may, `content-length` and `content-type` among them.
  */
 const exposedHeaders = [
+  'allow',
   'etag',
   'location',
   'retry-after',
+  'ratelimit',
+  'ratelimit-policy',
+  'www-authenticate',
   'x-request-id',
   'accept-ranges',
   'content-range',

@@ -7,6 +7,9 @@ import { unknownRefusal } from '../writer/waiting.ts';
 import { addCommon, sendsAtOnce } from './at-once.ts';
 import type { Backlog } from './backlog.ts';
 import { dropRest } from './body.ts';
+import { challengeFor } from './challenge.ts';
+import { typeProblem } from './media-types.ts';
+import { WrongMethodError } from './methods.ts';
 import { segmentRefusal } from './offloaded.ts';
 import { OutOfRangeError } from './ranges.ts';
 import { isStoreFailure, storeRefusal } from './store-refusals.ts';
@@ -23,6 +26,7 @@ const statusOf: Record<ErrorCode, number> = {
   unauthorized: 401,
   forbidden: 403,
   'not-found': 404,
+  'wrong-method': 405,
   conflict: 409,
   'too-slow': 408,
   'precondition-failed': 412,
@@ -66,11 +70,12 @@ export function answerErrors(
     if (!(response instanceof Error)) return h.continue;
     const known = segmentRefusal(response) ?? unknownRefusal(response);
     const refusal = known ?? (isStoreFailure(response) ? storeRefusal(response) : response);
-    const boom = refusal instanceof DomainError ? translate(refusal) : told(refusal);
+    const boom = refusal instanceof DomainError ? translate(refusal) : told(refusal, request);
     if (boom.output.statusCode >= 500 && !(response instanceof DomainError)) {
       const message = log(response, request);
       if (message !== undefined && !(refusal instanceof DomainError)) boom.output.payload.message = message;
     }
+    if (boom.output.statusCode === 401) boom.output.headers['www-authenticate'] = challengeFor(response);
     addCommon(request, boom.output.headers, addTo);
     // The rest of a body that is too slow is not read.
     return boom.output.statusCode === 408
@@ -87,8 +92,11 @@ function isAnswered({ raw: { res } }: Request): boolean {
   return res.headersSent || res.writableEnded;
 }
 
-function told(error: Boom.Boom): Boom.Boom {
+function told(error: Boom.Boom, request: Request): Boom.Boom {
   if (error instanceof AlteredEventError) error.output.payload.message = error.message;
+  // hapi compares the type of a body with those of its route, and names none of them.
+  const isOfType = error.output.statusCode === 415 && error.message === 'Unsupported Media Type';
+  if (isOfType) error.output.payload.message = typeProblem(request) ?? error.message;
   return error;
 }
 
@@ -100,6 +108,7 @@ function translate(error: DomainError): Boom.Boom {
   if (error.errors.length > 0) Object.assign(boom.output.payload, { errors: error.errors });
   if (error.details) Object.assign(boom.output.payload, error.details);
   if (error instanceof OutOfRangeError) boom.output.headers['content-range'] = `bytes */${error.size}`;
+  if (error instanceof WrongMethodError) boom.output.headers.allow = error.allow;
   const retryAfter = error.retryAfter ?? (error.code === 'unavailable' ? defaultRetrySeconds : null);
   if (retryAfter !== null) boom.output.headers['retry-after'] = String(retryAfter);
   return boom;

@@ -13,7 +13,7 @@ declare module '@hapi/hapi' {
 
 const places: Record<WriteHeader | 'if-none-match', string> = {
   'if-match':
-    'goes with PATCH and DELETE of a document, PATCH of a global, their restore, and PUT and DELETE of a draft',
+    'goes with PATCH and DELETE of a document, PATCH of a global, their restore, PUT and DELETE of a draft, and PATCH of preferences',
   'if-none-match': 'goes with GET; a write takes if-match',
   'idempotency-key':
     'goes with POST, PATCH and DELETE of documents, PATCH of globals, their restore, and bulk calls and the undoing of one',

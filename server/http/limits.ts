@@ -4,29 +4,33 @@ import type { RateLimiterMemory } from 'rate-limiter-flexible';
 import { normalEmail } from '../../config/addresses.ts';
 import type { RateLimit } from '../../config/model.ts';
 import { once } from '../platform/once.ts';
+import type { Count, CountedCall } from '../ports.ts';
 
-const minuteSeconds = 60;
+export const minuteSeconds = 60;
 const hourSeconds = 3600;
 
 /** The most mails to one address in an hour. */
 const mailsPerHour = 5;
 
 /**
- * Counts the calls of public account routes by address and by e-mail, minute by minute. The function gives the seconds
- * to wait, at least 1, if there were too many of either, else 0.
+ * Counts the calls of public account routes by address and by e-mail, minute by minute. The function gives null if
+ * nothing is limited.
  *
  * @param places how many counts of either are kept at most.
  */
 export function createLimit(
   rateLimit: RateLimit | null,
   places = 65_536,
-): (address: string, email: string | null) => Promise<number> {
-  if (!rateLimit) return async () => 0;
+): (address: string, email: string | null) => Promise<CountedCall | null> {
+  if (!rateLimit) return async () => null;
   const addresses = countCalls(rateLimit.address, minuteSeconds, places);
   const emails = countCalls(rateLimit.email, minuteSeconds, places);
   return async (address, email) => {
-    const waits = [addresses(networkOf(address)), ...(email === null ? [] : [emails(normalEmail(email))])];
-    return Math.max(...(await Promise.all(waits)));
+    const [ofAddress, ofEmail] = await Promise.all([
+      addresses(networkOf(address)),
+      email === null ? null : emails(normalEmail(email)),
+    ]);
+    return { ...ofAddress, emailWait: ofEmail?.wait ?? 0 };
   };
 }
 
@@ -36,7 +40,7 @@ export function createLimit(
  */
 export function createMailLimit(): (account: string) => Promise<boolean> {
   const limiter = limiterOf(mailsPerHour, hourSeconds);
-  return async (account) => (await secondsToWait(limiter, account, hourSeconds)) === 0;
+  return async (account) => (await count(limiter, account, hourSeconds)).wait === 0;
 }
 
 /**
@@ -44,11 +48,11 @@ export function createMailLimit(): (account: string) => Promise<boolean> {
  * keys share counts. It matters little that two of a thousand callers share one of 65,536 counts: a limit is far above
  * what a caller needs. The key of the hash is new at each start, so that no caller can aim at the count of another one.
  */
-function countCalls(points: number, windowSeconds: number, places: number): (key: string) => Promise<number> {
+function countCalls(points: number, windowSeconds: number, places: number): (key: string) => Promise<Count> {
   const limiter = limiterOf(points, windowSeconds);
   const hashKey = randomBytes(32).toString('hex');
   const placeOf = (key: string) => hash('sha256', hashKey + key, 'buffer').readUInt32BE() % places;
-  return (key) => secondsToWait(limiter, placeOf(key), windowSeconds);
+  return (key) => count(limiter, placeOf(key), windowSeconds);
 }
 
 type Limiter = () => Promise<RateLimiterMemory>;
@@ -61,17 +65,18 @@ function limiterOf(points: number, duration: number): Limiter {
   });
 }
 
-/** Counts a call; gives the seconds to wait, 0 if it is within the limit. */
-async function secondsToWait(limiterFor: Limiter, key: string | number, windowSeconds: number): Promise<number> {
+async function count(limiterFor: Limiter, key: string | number, windowSeconds: number): Promise<Count> {
   const limiter = await limiterFor();
+  // A clock that was set back makes this longer than the interval.
+  const secondsOf = (milliseconds: number) => Math.min(Math.max(Math.ceil(milliseconds / 1000), 1), windowSeconds);
   try {
-    await limiter.consume(key);
-    return 0;
+    const { remainingPoints, msBeforeNext } = await limiter.consume(key);
+    return { wait: 0, remaining: remainingPoints, reset: secondsOf(msBeforeNext) };
   } catch (refusal) {
     const { default: limiters } = await import('rate-limiter-flexible');
     if (!(refusal instanceof limiters.RateLimiterRes)) throw refusal;
-    // A clock that was set back makes this longer than the interval.
-    return Math.min(Math.max(Math.ceil(refusal.msBeforeNext / 1000), 1), windowSeconds);
+    const seconds = secondsOf(refusal.msBeforeNext);
+    return { wait: seconds, remaining: 0, reset: seconds };
   }
 }
 

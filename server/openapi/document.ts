@@ -20,7 +20,7 @@ const description =
   'described here. If the log is in PostgreSQL, the answer to a write has the header `Annals-Position`, which later ' +
   'reads may send back. Any request may then be answered with 503 and `Retry-After`, because this node does not see the ' +
   'writes of other nodes, or because the outcome of a write is not known; a retry with the same `Idempotency-Key` finds ' +
-  'it out.';
+  'it out. If the configuration limits calls (429), `RateLimit` and `RateLimit-Policy` of counted calls say how many are left.';
 
 const auditDescription =
   'The history of documents and accounts with authors and reasons, and the proofs of it. These routes are not part of ' +

@@ -1,4 +1,5 @@
 import type { Json } from '../../config/schema.ts';
+import { mergePatch } from '../http/media-types.ts';
 import { type ApiSchema, schemaRef } from './fields.ts';
 import type { ApiOperation } from './operation.ts';
 import type { DescribedAnswers } from './responses.ts';
@@ -51,9 +52,10 @@ export function mend(draft: GeneratedDocument, { operations, schemas, basePath }
   };
 }
 
-function bodiesOf({ body, form }: ApiOperation): ApiSchema {
+function bodiesOf({ body, form, isMerge }: ApiOperation): ApiSchema {
   return {
     ...(body ? { 'application/json': { schema: schemaRef(body) } } : {}),
+    ...(body && isMerge ? { [mergePatch]: { schema: schemaRef(body) } } : {}),
     ...(form ? { 'multipart/form-data': { schema: schemaRef(form.schema), encoding: form.encoding } } : {}),
   };
 }

@@ -32,6 +32,8 @@ export type ApiOperation = {
   headers?: Joi.ObjectSchema;
   /** The name of the schema of a JSON body. */
   body?: string;
+  /** Whether the body is merged into what there is, so that it may have the type of a merge patch (RFC 7396). */
+  isMerge?: boolean;
   /** Whether a call without a body is as one with `{}`. */
   isBodyOptional?: boolean;
   /** The form that is taken, in the place of a JSON body or beside it. */

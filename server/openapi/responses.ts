@@ -106,8 +106,22 @@ const ofDocument = {
   ETag: header('Begins with the version of the document, and changes when the answer changes.', text),
 };
 
-/** The headers of `/api/schemas`. */
+/** The headers of an answer that is no document, but has a tag. */
 export const ofSchemas = { ETag: header('Changes when the answer changes.', text) };
+
+/** The headers of an OpenAPI document. */
+const ofDescription = { ETag: header('Changes when the configuration or the version of the service changes.', text) };
+
+/** An OpenAPI document, or that the client's copy of it is current. */
+export const description: DescribedAnswers = {
+  200: { description: 'OpenAPI 3.0.', schema: { type: 'object' }, headers: ofDescription },
+  304: { description: 'The description has not changed: it still has this `ETag`.', headers: ofDescription },
+};
+
+/** The answer to a request that has made something new. */
+export function created(answer: DescribedAnswer): DescribedAnswer {
+  return { ...answer, headers: { ...answer.headers, Location: header('The address of it.', text) } };
+}
 
 /** A document, with the tag that stands for it. */
 export function document(description: string, schema: string): DescribedAnswer {
@@ -183,10 +197,25 @@ export const refusalsOfUploads: DescribedAnswers = {
   ...refusalsOfStore('; or too many writes are queued, or the clock of the service has jumped'),
 };
 
+const ofChallenge = {
+  'WWW-Authenticate': header(
+    '`Bearer realm="annals"`; with `error="invalid_token"` for a token that is not valid.',
+    text,
+  ),
+};
+
+/** The refusal of a caller without a right credential. */
+export function unauthorized(description: string): DescribedAnswer {
+  return { ...json(description, 'Error'), headers: ofChallenge };
+}
+
 /** The refusals with these statuses. */
 export function refusals(statuses: readonly (keyof typeof meanings)[]): DescribedAnswers {
   return Object.fromEntries(
-    statuses.map((status) => [status, json(meanings[status], status === 400 ? 'Invalid' : 'Error')]),
+    statuses.map((status) => [
+      status,
+      status === 401 ? unauthorized(meanings[401]) : json(meanings[status], status === 400 ? 'Invalid' : 'Error'),
+    ]),
   );
 }
 

@@ -4,7 +4,7 @@ import { ofEveryRoute } from './audit/responses.ts';
 import { ifNoneMatch } from './descriptions.ts';
 import type { ApiSchema } from './fields.ts';
 import { type ApiOperation, ifKnown } from './operation.ts';
-import { asOfThen, json, ofSchemas, refusals, refusalsOfThen } from './responses.ts';
+import { asOfThen, description, json, ofSchemas, refusals, refusalsOfThen } from './responses.ts';
 
 /** `GET /api/schemas` */
 export function schemasOperation({ publicSchema }: Model): ApiOperation {
@@ -35,7 +35,8 @@ export function openApiOperation({ publicSchema }: Model): ApiOperation {
     tag: 'system',
     summary: 'Read this description',
     description: 'Returns this document, which the service generates from the configuration at the first request.',
-    answers: { 200: { description: 'OpenAPI 3.0.', schema: { type: 'object' } }, ...refusals([400, 500]) },
+    headers: ifKnown,
+    answers: { ...description, ...refusals([400, 500]) },
     caller: { kind: 'known', orAnybody: publicSchema },
   };
 }
@@ -47,7 +48,8 @@ export function auditOpenApiOperation({ publicSchema }: Model): ApiOperation {
     tag: 'system',
     summary: 'Read this description',
     description: 'Returns this document. All other routes are in `/api/openapi.json`.',
-    answers: { 200: { description: 'OpenAPI 3.0.', schema: { type: 'object' } }, ...ofEveryRoute() },
+    headers: ifKnown,
+    answers: { ...description, ...ofEveryRoute() },
     caller: { kind: 'known', orAnybody: publicSchema },
   };
 }

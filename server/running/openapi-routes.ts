@@ -1,11 +1,13 @@
+import { hash } from 'node:crypto';
 import type { Request, Server } from '@hapi/hapi';
 import { requireSchemaAccess } from '../access/access.ts';
 import { requireReadOfAll, requireSomeAudit } from '../access/key-scopes.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
-import { sendText } from '../documents/read/sending.ts';
+import { sendTagged } from '../documents/read/sending.ts';
 import type { ApiOperation } from '../openapi/operation.ts';
 import { auditOpenApiOperation, openApiOperation } from '../openapi/system-operations.ts';
+import { once } from '../platform/once.ts';
 import type { Api } from '../ports.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 
@@ -19,6 +21,10 @@ export function openApi(server: Server, app: Pick<App & RouteParts, 'model' | 'o
   type Described = [operation: () => ApiOperation, requireScopes: (request: Request) => void];
 
   function serve(api: Api, path: string, [operation, requireScopes]: Described): void {
+    const tagged = once(async () => {
+      const text = await app.openApi(api);
+      return { text, tag: hash('sha256', text, 'base64url').slice(0, 16) };
+    });
     server.route({
       method: 'GET',
       path,
@@ -27,7 +33,8 @@ export function openApi(server: Server, app: Pick<App & RouteParts, 'model' | 'o
         requireSchemaAccess(model, request);
         if (!model.publicSchema) requireScopes(request);
         rejectQuery(request.query);
-        return sendText(h, await app.openApi(api));
+        const { text, tag } = await tagged();
+        return sendTagged(h, text, tag);
       },
     });
   }

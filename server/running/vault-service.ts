@@ -54,7 +54,10 @@ export function openVaultService({ vault, passwords, now, onPurgeFailure: onFail
   return {
     vault: {
       passwords,
-      preferences: { ...preferences, change: (user, patch) => queued(() => preferences.change(user, patch)) },
+      preferences: {
+        ...preferences,
+        change: (user, patch, expected) => queued(() => preferences.change(user, patch, expected)),
+      },
       unsavedChanges: {
         keep: (change) => queued(() => changes.keep(change)),
         read: changes.read,

@@ -427,11 +427,11 @@ describe('one-time tokens', () => {
 describe('what else the password service does', () => {
   it('limits calls by address and e-mail', async (t) => {
     const { passwords } = start(t);
-    assert.deepEqual(
-      [await passwords.limit('192.0.2.1', 'a@example.com'), await passwords.limit('192.0.2.1', 'a@example.com')],
-      [0, 0],
-    );
-    assert.ok((await passwords.limit('192.0.2.2', 'a@example.com')) > 0);
+    for (let calls = 0; calls < 2; calls += 1) {
+      const counted = await passwords.limit('192.0.2.1', 'a@example.com');
+      assert.deepEqual([counted?.wait, counted?.emailWait], [0, 0]);
+    }
+    assert.ok(Number((await passwords.limit('192.0.2.2', 'a@example.com'))?.emailWait) > 0);
   });
 
   it('passes on that a mail waits', async (t) => {

@@ -55,6 +55,48 @@ describe('Preferences', () => {
     assert.deepEqual((await get(bob)).body, Object.fromEntries(names.map((name) => [name, true])));
   });
 
+  it('are changed by the type of a merge patch too, which nothing else takes', async () => {
+    const type = (user: LoggedIn, contentType: string) => ({
+      ...user.as,
+      headers: { ...user.as.headers, 'content-type': contentType },
+    });
+    const merge = 'application/merge-patch+json';
+    const sent = await service.call('PATCH', '/api/preferences', { merged: 1 }, type(ada, merge));
+    assert.deepEqual([sent.status, sent.body.merged], [200, 1]);
+    for (const [path, other, allowed] of [
+      ['/api/preferences', 'text/plain', `application/json or ${merge}`],
+      [`/api/collections/users/${ada.id}`, merge, 'application/json'],
+    ] as const) {
+      const { status, body } = await service.call('PATCH', path, {}, type(ada, other));
+      const message = `the body must be ${allowed}, got content-type "${other}"`;
+      assert.deepEqual([status, body.error, body.message], [415, 'Unsupported Media Type', message]);
+    }
+    await patch(ada, { merged: null });
+  });
+
+  it('have a tag, which a change may name', async () => {
+    const asked = (headers: Record<string, string>) => ({ ...bob.as, headers: { ...bob.as.headers, ...headers } });
+    const first = (await patch(bob, { tagged: 1 })).headers.get('etag') ?? '';
+    assert.equal((await get(bob)).headers.get('etag'), first);
+    const known = asked({ 'if-none-match': first });
+    assert.equal((await service.call('GET', '/api/preferences', undefined, known)).status, 304);
+    const change = (tag: string, value: unknown) =>
+      service.call('PATCH', '/api/preferences', { tagged: value }, asked({ 'if-match': tag }));
+    const second = await change(first, 2);
+    assert.deepEqual([second.status, second.body.tagged], [200, 2]);
+    assert.notEqual(second.headers.get('etag'), first);
+    const stale = await change(first, 3);
+    const message = 'the preferences are not the ones that if-match names';
+    assert.deepEqual([stale.status, stale.body.message], [412, message]);
+    assert.equal((await change('no tag', 3)).status, 400);
+    assert.equal((await change(`"x", ${second.headers.get('etag')}`, 4)).status, 200);
+    assert.equal((await change('*', null)).status, 200);
+    // Of two that name the same, one is first.
+    const tag = (await get(bob)).headers.get('etag') ?? '';
+    const both = await Promise.all([change(tag, 5), change(tag, 6)]);
+    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 412]);
+  });
+
   it('need a user', async () => {
     for (const as of [anonymous, {}]) {
       assert.equal((await get({ as })).status, 401);

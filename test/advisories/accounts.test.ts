@@ -253,7 +253,7 @@ it('CVE-2024-39896, CVE-2026-26185 (Directus): a login and a forgotten password 
 
 it('CVE-2023-38507, CVE-2025-64526 (Strapi), GHSA-m35c-r5p5-c3w8 (Payload): login attempts count together, however the path, the e-mail or the body is written', async () => {
   for (const path of ['/LOGIN', '/Login', '//login', '/login/', '/./login/.', '/login%20', '/login;x'])
-    assert.equal((await post(users + path, { email: 'chief@example.org', password })).status, 404, path);
+    assert.ok([404, 405].includes((await post(users + path, { email: 'chief@example.org', password })).status), path);
   const forms = [' GUS@example.org', 'gus@EXAMPLE.org', 'Gus@example.org\t', 'gus@example.org'];
   await newUser('gus');
   const statuses: number[] = [];

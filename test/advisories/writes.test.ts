@@ -182,10 +182,10 @@ it('CVE-2026-105859, CVE-2026-106100 (Payload), CVE-2025-27089, GHSA-7p53-c7p5-8
     [403, 'POST', `${posts}/bulk`, { upsertBy: 'code', docs: [{ code: 'one', status: 'draft' }] }],
     [403, 'POST', `${posts}/${post}/restore`, { version: 1 }],
     // Other ways that services of this kind have.
-    [404, 'PUT', `${posts}/${post}`, { status: 'draft' }],
-    [404, 'POST', `${posts}/${post}`, { status: 'draft' }],
+    [405, 'PUT', `${posts}/${post}`, { status: 'draft' }],
+    [405, 'POST', `${posts}/${post}`, { status: 'draft' }],
     [404, 'POST', `${posts}/${post}/duplicate`, { status: 'draft' }],
-    [404, 'POST', `${posts}/reorder`, { id: post, status: 'draft' }],
+    [405, 'POST', `${posts}/reorder`, { id: post, status: 'draft' }],
   ];
   for (const [expected, method, path, body] of ways) {
     const { status } = await assertRecorded(service, () => send(method, path, body, eve.as), []);

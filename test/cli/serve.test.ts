@@ -398,7 +398,7 @@ describe('The first load', () => {
       assert.deepEqual([ready.status, ready.body], [200, { status: 'ready' }]);
     }
     assert.equal((await service.call('HEAD', '/ready')).status, 200);
-    assert.equal((await service.call('POST', '/ready', {})).status, 404);
+    assert.equal((await service.call('POST', '/ready', {})).status, 405);
   });
 
   it('ends at once on a signal when idle, despite kept connections, and leaves a sound directory without the key', async () => {

@@ -404,6 +404,12 @@ describe('The answers of the audit routes', () => {
     }
   });
 
+  it('are described for a caller who has the description', async () => {
+    const operation = `GET ${audit}/openapi.json`;
+    const { headers } = await vary(operation, 200, '');
+    await vary(operation, 304, '', { headers: { 'if-none-match': headers.get('etag') ?? '' } });
+  });
+
   it('are described for what cannot be read, and for what is not there', async () => {
     for (const operation of operations) await vary(operation, 400, 'x=1');
     for (const operation of withStatus(404).filter((one) => one !== erasures)) {

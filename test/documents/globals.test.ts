@@ -48,7 +48,7 @@ describe('GET /api/globals/:slug (2.4, 4.3)', () => {
     assert.deepEqual(Object.keys(body), Object.keys(defaults));
   });
 
-  it('answers HEAD, and 404 for a global that is not there or other methods', async () => {
+  it('answers HEAD, 404 for a global that is not there, and 405 for other methods', async () => {
     assert.equal((await service.call('HEAD', path('site'))).status, 200);
     for (const [method, where] of [
       ['GET', 'nope'],
@@ -59,7 +59,8 @@ describe('GET /api/globals/:slug (2.4, 4.3)', () => {
       ['GET', 'site/x'],
     ] as const) {
       const { status, body } = await service.call(method, path(where), method === 'GET' ? undefined : {});
-      assert.deepEqual([status, body.statusCode, body.error], [404, 404, 'Not Found'], `${method} ${where}`);
+      const [expected, name] = where === 'site' ? [405, 'Method Not Allowed'] : [404, 'Not Found'];
+      assert.deepEqual([status, body.statusCode, body.error], [expected, expected, name], `${method} ${where}`);
     }
     assert.equal((await service.call('GET', '/api/globals')).status, 404);
     assert.equal((await service.call('GET', '/api/globals/pages')).status, 404);

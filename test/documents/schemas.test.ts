@@ -144,7 +144,7 @@ describe('GET /api/schemas (4.5)', () => {
 
   it('answers HEAD and no other method', async () => {
     assert.equal((await service.call('HEAD', path)).status, 200);
-    assert.equal((await service.call('POST', path, {})).status, 404);
+    assert.equal((await service.call('POST', path, {})).status, 405);
     assert.equal((await service.call('GET', `${path}/posts`)).status, 404);
   });
 
@@ -364,7 +364,7 @@ describe('GET /api/schemas with publicSchema (4.5)', () => {
     assert.equal((await service.call('GET', `${description}?tags=only`)).status, 400);
     assert.equal((await service.call('GET', `${description}?_=1`)).status, 200);
     assert.equal((await service.call('HEAD', description)).status, 200);
-    assert.equal((await service.call('POST', description, {})).status, 404);
+    assert.equal((await service.call('POST', description, {})).status, 405);
   });
 });
 

@@ -34,6 +34,8 @@ const everywhere = new Set([
   'content-type',
   'date',
   'keep-alive',
+  'ratelimit',
+  'ratelimit-policy',
   'transfer-encoding',
   'vary',
   'x-content-type-options',

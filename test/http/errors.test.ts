@@ -84,12 +84,12 @@ describe('Error bodies (7)', () => {
       assertError(await service.call('GET', path), 404, 'Not Found');
       assertError(await service.call('GET', path, undefined, { key: null }), 404, 'Not Found');
     }
-    for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND']) {
+    for (const method of ['PUT', 'DELETE', 'PATCH', 'PROPFIND']) {
       const answer = await service.call(method, notes, method === 'PUT' ? {} : undefined);
-      assertError(answer, 404, 'Not Found');
-      assert.equal(answer.body.message, `there is no ${method} ${notes}`);
+      assertError(answer, 405, 'Method Not Allowed');
+      assert.equal(answer.body.message, `there is no ${method} ${notes}; it takes GET, HEAD, POST, OPTIONS`);
     }
-    assertError(await service.call('POST', `${notes}/x`, {}), 404, 'Not Found');
+    assertError(await service.call('POST', `${notes}/x`, {}), 405, 'Method Not Allowed');
   });
 
   it('are the same for malformed percent-encoding', async () => {

@@ -94,7 +94,7 @@ describe('A body of 20 MB', () => {
         ['PATCH', '/api/globals/site', { key: true }, 413],
         ['DELETE', `${notes}/nope`, { key: true }, 404],
         ['POST', '/api/nowhere', {}, 404],
-        ['PUT', notes, { key: true }, 404],
+        ['PUT', notes, { key: true }, 405],
         ['POST', notes, { key: true, type: 'text/plain' }, 415],
       ] as const) {
         const answer = await send(method, path, { ...options, isChunked });
@@ -226,7 +226,7 @@ const almostHttp: [string, string, number | null][] = [
   ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
   ['an unknown method', 'BREW /health HTTP/1.1\r\nhost: x\r\n\r\n', 400],
   ['CONNECT', 'CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n', null],
-  ['TRACE', head('TRACE /health'), 404],
+  ['TRACE', head('TRACE /health'), 405],
   ['an absolute target of another host', head('GET http://elsewhere.example/health'), 400],
   ['an absolute target of another port', head('GET http://x:81/health'), 400],
   ['an absolute target', head('GET http://x/health'), 200],

@@ -2,7 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createLimit, networkOf } from '../../server/http/limits.ts';
+import { createLimit as createCount, networkOf } from '../../server/http/limits.ts';
+
+/** Counts calls; gives the seconds to wait. */
+function createLimit(
+  ...options: Parameters<typeof createCount>
+): (address: string, email: string | null) => Promise<number> {
+  const count = createCount(...options);
+  return async (address, email) => {
+    const counted = await count(address, email);
+    return counted === null ? 0 : Math.max(counted.wait, counted.emailWait);
+  };
+}
 
 describe('limiting the calls of public account routes', () => {
   it('lets as many through as are allowed to an address, whatever the e-mails', async () => {

@@ -183,4 +183,31 @@ export const callerMutations: readonly Mutation[] = [
     replacement: 'const isAllowed = isAny || origin !== undefined;',
     test: { file: 'test/http/cors.test.ts', name: 'from another origin gets nothing that would let it in' },
   },
+  {
+    what: 'The paths of the operator are told to all callers, by the methods that they have.',
+    file: 'server/http/methods.ts',
+    text: 'if (path.startsWith(hidden)) return null;',
+    replacement: '',
+    test: {
+      file: 'test/http/methods.test.ts',
+      name: 'is a 404 for every method if there is no such collection, global or route',
+    },
+  },
+  {
+    what: 'Every caller of a public account route sees how often others use an e-mail address.',
+    file: 'server/http/rate-limit.ts',
+    text: 'emailWait > 0 ?',
+    replacement: 'emailWait >= 0 ?',
+    test: {
+      file: 'test/http/rate-limit.test.ts',
+      name: 'tell how many calls are left, and of an e-mail only that none is',
+    },
+  },
+  {
+    what: 'Preferences are changed although others have changed them since they were read.',
+    file: 'server/accounts/preferences.ts',
+    text: '!expected.includes(tagOf(before',
+    replacement: 'expected.includes(tagOf(before',
+    test: { file: 'test/accounts/preferences.test.ts', name: 'have a tag, which a change may name' },
+  },
 ];

@@ -2,7 +2,7 @@ import Joi from 'joi';
 import { maxKeys, maxOverlapSeconds } from '../../../config/api-keys.ts';
 import type { AdmittedCallers } from '../../openapi/callers.ts';
 import { type ApiOperation, reason } from '../../openapi/operation.ts';
-import { type DescribedAnswers, json, refusalForNow, refusals } from '../../openapi/responses.ts';
+import { created, type DescribedAnswers, json, refusalForNow, refusals } from '../../openapi/responses.ts';
 
 const tag = 'system';
 const caller: AdmittedCallers = { kind: 'manager' };
@@ -41,7 +41,7 @@ export function createKeyOperation(): ApiOperation {
     headers,
     body: 'NewApiKey',
     answers: {
-      201: json('The key, with its secret.', 'ApiKeyWithSecret'),
+      201: created(json('The key, with its secret.', 'ApiKeyWithSecret')),
       ...refusals([400, 408, 413, 415, 500]),
       409: json('The number of keys is at its limit, or other writers keep changing keys.', 'Error'),
       ...refusalForNow,

@@ -5,6 +5,7 @@ import type { App } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { unstored } from '../../callers/vary.ts';
 import { jsonPayload, noPayload, readBody } from '../../http/body.ts';
+import { locationOf } from '../../http/location.ts';
 import { noteReason } from '../../http/reason.ts';
 import { idOf } from '../../http/requests.ts';
 import { rejectQuery } from '../../queries/parameters.ts';
@@ -34,7 +35,13 @@ export function apiKeys(server: Server, app: App): void {
         await admit(request);
         const asked = readKey(await readBody(request, app.model.limits.body), app.clock.believed());
         noteReason(request, null);
-        return unstored(h.response(await makeKey({ app, request }, asked)).code(201));
+        const made = await makeKey({ app, request }, asked);
+        return unstored(
+          h
+            .response(made)
+            .code(201)
+            .location(locationOf(app, `${path}/${made.id}`)),
+        );
       },
     },
     {

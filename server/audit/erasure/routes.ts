@@ -8,6 +8,7 @@ import { requireEraser } from '../../access/erasing.ts';
 import type { AuditRights } from '../../access/rights.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
+import { locationOf } from '../../http/location.ts';
 import { refuseDryRunIn } from '../../queries/dry-run.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
@@ -39,7 +40,7 @@ export function erasures(server: Server, app: ErasingApp): void {
         return h
           .response(answer)
           .code(isFinished ? 201 : 202)
-          .location(`${app.basePath.replace(/\/$/, '')}${path}/${answer.position}`);
+          .location(locationOf(app, `${path}/${answer.position}`));
       },
     },
     readRoute(app, path, [erasuresOperation, list]),

@@ -30,20 +30,32 @@ const entityTag = /[ \t]*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
  *
  * @throws DomainError `invalid` for a value that is not a list of entity tags.
  */
-export function expectedVersions({ headers }: Request): ExpectedVersions | null {
+export function expectedVersions(request: Request): ExpectedVersions | null {
+  const tags = expectedTags(request);
+  if (tags === null || tags === '*') return tags;
+  const versions = tags.map((tag) => /^(\d+)-/.exec(tag)?.[1]).filter((version) => version !== undefined);
+  return new Set(versions.map(Number));
+}
+
+/**
+ * Reads `If-Match` for an answer that has no version: the tags without the marks of compression; null without the
+ * header.
+ *
+ * @throws DomainError `invalid` for a value that is not a list of entity tags.
+ */
+export function expectedTags({ headers }: Request): '*' | Tag[] | null {
   const given: unknown = headers['if-match'];
   if (given === undefined) return null;
   const value = String(given).trim();
   if (value === '*') return '*';
-  const versions = new Set<number>();
+  const tags: Tag[] = [];
   for (let at = 0; at < value.length || at === 0; at = entityTag.lastIndex) {
     entityTag.lastIndex = at;
     const found = entityTag.exec(value);
     if (!found) {
       throw invalidField('if-match', `must be * or ETags in double quotes, separated by commas, got ${show(value)}`);
     }
-    const version = /^(\d+)-/.exec(found[1] ?? '')?.[1];
-    if (version !== undefined) versions.add(Number(version));
+    tags.push((found[1] ?? '').replace(/-(?:gzip|deflate|br|zstd)$/, ''));
   }
-  return versions;
+  return tags;
 }

@@ -12,6 +12,7 @@ import { actorOf } from '../../http/requests.ts';
 import { pastOf } from '../past/versions.ts';
 import { sendTagged, sendText } from '../read/sending.ts';
 import { currentOf, streamOf } from '../write/current.ts';
+import { placeOf } from '../write/document-writes.ts';
 import type { Write, WriteStep } from '../write/write-steps.ts';
 import { RepeatedError } from '../write/writes.ts';
 import { writtenText } from '../write/written.ts';
@@ -106,6 +107,7 @@ async function replay(write: Write, { stream, version }: FirstAnswer): Promise<R
   const answer = await writtenText(write, document, isReadable);
   const tag = () => present.tag(version, answer, { isStored: isReadable });
   const response = operation === 'delete' ? sendText(h, answer) : sendTagged(h, answer, tag());
+  if (operation === 'create') response.location(placeOf(write, id));
   return response.header('idempotent-replayed', 'true');
 }
 

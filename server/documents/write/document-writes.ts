@@ -3,6 +3,8 @@ import type { JsonObject } from '../../../config/schema.ts';
 import { type Current, decideCreate, decideDelete } from '../../../events/facts/documents.ts';
 import { authorize, mayRead } from '../../access/access.ts';
 import { refuseMissing } from '../../access/document-access.ts';
+import type { Call } from '../../app.ts';
+import { locationOf } from '../../http/location.ts';
 import { noteReason } from '../../http/reason.ts';
 import { rejectQuery } from '../../queries/parameters.ts';
 import { beforeDelete, type HookContext, runAfterHooks } from '../hooks.ts';
@@ -28,11 +30,14 @@ export async function create(write: Write): Promise<ResponseObject> {
     return { decision: change, also: await beforeAppend(write, { id, change, version: 0 }), answer: null };
   });
   await recorded(write);
-  return answerChange(write, {
-    hookContext,
-    document: target.documentOf(id, change.events[0]?.data ?? {}),
-    version: 1,
-  });
+  const document = target.documentOf(id, change.events[0]?.data ?? {});
+  const answer = await answerChange(write, { hookContext, document, version: 1 });
+  return answer.location(placeOf(write, id));
+}
+
+/** The address of a document that was created. */
+export function placeOf({ app, target }: Call, id: string): string {
+  return locationOf(app, `/api/collections/${target.slug}/${id}`);
 }
 
 /** Changes fields of a document or global (contract, sections 4.1 and 4.3). */

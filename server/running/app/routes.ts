@@ -8,7 +8,9 @@ import { noPayload } from '../../http/body.ts';
 import { registerCors } from '../../http/cors-routes.ts';
 import { allOf, answerErrors } from '../../http/errors.ts';
 import type { LazyRoutes } from '../../http/lazy-routes.ts';
+import { wrongMethod } from '../../http/methods.ts';
 import { awaitSegments } from '../../http/offloaded.ts';
+import { tellRateLimit } from '../../http/rate-limit.ts';
 import { actorOf, noRoute, requestId } from '../../http/requests.ts';
 import { securityTxt } from '../../http/security-txt.ts';
 import { registerStatic } from '../../http/static.ts';
@@ -62,7 +64,8 @@ export const routes: Plugin<Options> = {
       app.log.error({ err, requestId: requestId(request) }, 'a request failed');
       return app.tellsErrors ? err.message : undefined;
     };
-    const addTo = allOf(registerCors(server, app, strategy), app.site === null ? varyByCaller : varyBySite);
+    const vary = app.site === null ? varyByCaller : varyBySite;
+    const addTo = allOf(registerCors(server, app, strategy), vary, ...tellRateLimit(app.model));
     server.ext('onPreResponse', answerErrors(log, { backlog, addTo }));
     if (isAlone) server.realm.plugins.atOnce = { backlog, addTo };
     const host = lazy?.keepFor(server) ?? server;
@@ -72,7 +75,7 @@ export const routes: Plugin<Options> = {
       path: '/{any*}',
       options: { auth: strategy, payload: noPayload },
       handler: (request) => {
-        throw formerPath(app, request) ?? noRoute(request);
+        throw wrongMethod(request) ?? formerPath(app, request) ?? noRoute(request);
       },
     });
   },

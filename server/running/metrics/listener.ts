@@ -32,8 +32,10 @@ export async function listenForMetrics(address: string, { text, tokenHash, log }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path] = (request.url ?? '').split('?', 1);
-    if (path !== '/metrics' || !['GET', 'HEAD'].includes(request.method ?? '')) return refuse(response, 404);
-    if (tokenHash && !mayRead(request.headers.authorization, tokenHash)) return refuse(response, 401);
+    if (path !== '/metrics') return refuse(response, 404);
+    if (!['GET', 'HEAD'].includes(request.method ?? '')) return refuse(response, 405, { allow: 'GET, HEAD' });
+    if (tokenHash && !mayRead(request.headers.authorization, tokenHash))
+      return refuse(response, 401, { 'www-authenticate': 'Bearer realm="annals"' });
     const body = await text();
     const length = Buffer.byteLength(body);
     response.writeHead(200, { 'content-type': metricsType, 'content-length': length, 'cache-control': 'no-store' });
@@ -53,9 +55,9 @@ export async function listenForMetrics(address: string, { text, tokenHash, log }
   };
 }
 
-function refuse(response: ServerResponse, statusCode: number): void {
+function refuse(response: ServerResponse, statusCode: number, headers: Record<string, string> = {}): void {
   const { error } = new Boom.Boom('', { statusCode }).output.payload;
   if (response.headersSent) return;
-  response.writeHead(statusCode, { 'content-type': 'application/json; charset=utf-8' });
+  response.writeHead(statusCode, { ...headers, 'content-type': 'application/json; charset=utf-8' });
   response.end(JSON.stringify({ statusCode, error, message: error }));
 }

@@ -9,6 +9,7 @@ import { noPayload } from '../../http/body.ts';
 import { type Cors, corsOf } from '../../http/cors.ts';
 import { corsRoutes } from '../../http/cors-routes.ts';
 import { allOf, answerErrors, answerState } from '../../http/errors.ts';
+import { wrongMethod } from '../../http/methods.ts';
 import { tellOfRefused } from '../../http/refused-origins.ts';
 import { requestId } from '../../http/requests.ts';
 import { registerStatic } from '../../http/static.ts';
@@ -104,8 +105,8 @@ export async function openCommon(options: CommonOptions): Promise<Common> {
       method: '*',
       path: '/{any*}',
       options: { payload: noPayload },
-      handler: () => {
-        throw noSite();
+      handler: (request) => {
+        throw wrongMethod(request) ?? noSite();
       },
     },
   ]);

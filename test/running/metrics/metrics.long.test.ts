@@ -177,7 +177,7 @@ describe('GET /metrics', () => {
     }
     assert.equal((await service.call('GET', '/metrics')).status, 401);
     assert.equal((await scrape(`${service.url}/metrics`, `bearer  ${token}`)).status, 200);
-    assert.equal((await service.call('POST', '/metrics', {})).status, 404);
+    assert.equal((await service.call('POST', '/metrics', {})).status, 405);
   });
 
   it('is at an address of its own, with a token if there is one, not among other routes', async (t) => {
@@ -194,7 +194,7 @@ describe('GET /metrics', () => {
       assert.equal(status, 200);
       assert.ok(readExposition(text).types.has(requests) || readExposition(text).types.has('annals_log_events'));
       assert.equal((await fetch(new URL('/', url))).status, 404);
-      assert.equal((await fetch(url, { method: 'POST', body: 'x' })).status, 404);
+      assert.equal((await fetch(url, { method: 'POST', body: 'x' })).status, 405);
       assert.equal((await scrape(`${service.url}/metrics`, null)).status, 404);
       assert.equal(await service.stop(), 0);
     }

@@ -170,7 +170,7 @@ type From = {
   items: string[];
   /** The spots by their steps: paths through one list speak of the same item. */
   spots: Map<string, QueryLocation>;
-  /** The expressions of the items of lists of texts, by the list. */
+  /** The aliases of the items of lists, by the list and by the type of its items. */
   lists: Map<string, string>;
 };
 
@@ -221,7 +221,7 @@ function spotAt(from: From, steps: readonly PathStep[]): QueryLocation {
 function enter(from: From, step: PathStep, at: QueryLocation): QueryLocation {
   const { row, joins } = from;
   if (step.kind === 'member') return at;
-  if (step.kind === 'items') return itemsAt(from, at, step.blockTypes);
+  if (step.kind === 'items') return objectsAt(from, at, step.blockTypes);
   const id = step.isList ? textsAt(from, at) : valueAt(at, 'text').text;
   const alias = nextAlias(row);
   const related = spotIn({ tables: step.tables, alias }, row.aliases);
@@ -233,23 +233,26 @@ function enter(from: From, step: PathStep, at: QueryLocation): QueryLocation {
   return related;
 }
 
-function itemsAt({ row, joins, items }: From, at: QueryLocation, blockTypes: readonly string[] | null): QueryLocation {
-  const alias = nextAlias(row);
-  const type = blockTypes ? ` AND ${alias}.value ->> '$.blockType' IN (${blockTypes.map(() => '?').join(', ')})` : '';
-  const condition = `CASE ${alias}.type WHEN 'object' THEN 1${type} END`;
-  joins.push({ text: `LEFT JOIN ${eachOf(at)} AS ${alias} ON ${condition}`, values: [...(blockTypes ?? [])] });
-  items.push(alias);
-  return { expression: `${alias}.value`, path: [], row: null, aliases: row.aliases };
+/** The items of a list of objects. An item of a block that lacks the field of a path is an item without a value. */
+function objectsAt(from: From, at: QueryLocation, blockTypes: readonly string[] | null): QueryLocation {
+  const value = `${itemsAt(from, at, 'object')}.value`;
+  const types = blockTypes?.map((type) => `'${type.replaceAll("'", "''")}'`).join(', ');
+  const expression = types ? `CASE WHEN ${value} ->> '$.blockType' IN (${types}) THEN ${value} END` : value;
+  return { expression, path: [], row: null, aliases: at.aliases };
 }
 
-/** The items of a list of texts: one join, also if one path ends at a list of ids and another leads through it. */
-function textsAt({ row, joins, items, lists }: From, at: QueryLocation): string {
-  const list = `${at.expression} ${at.path.join('.')}`;
+function textsAt(from: From, at: QueryLocation): string {
+  return `${itemsAt(from, at, 'text')}.value`;
+}
+
+/** The alias of the items of a list: one join, also if one path ends at a list of ids and another leads through it. */
+function itemsAt({ row, joins, items, lists }: From, at: QueryLocation, type: 'object' | 'text'): string {
+  const list = `${type} ${at.expression} ${at.path.join('.')}`;
   const known = lists.get(list);
   if (known) return known;
   const alias = nextAlias(row);
-  joins.push({ text: `LEFT JOIN ${eachOf(at)} AS ${alias} ON ${alias}.type = 'text'`, values: [] });
+  joins.push({ text: `LEFT JOIN ${eachOf(at)} AS ${alias} ON ${alias}.type = '${type}'`, values: [] });
   items.push(alias);
-  lists.set(list, `${alias}.value`);
-  return `${alias}.value`;
+  lists.set(list, alias);
+  return alias;
 }

@@ -37,6 +37,10 @@ export default {
     { slug: 'looked', fields: [{ name: 'views', type: 'number' }], access: { read: looks, create: () => true } },
     { slug: 'hooked', fields: [{ name: 'title', type: 'text' }], hooks: { afterRead: () => {} } },
     { slug: 'shut', fields: [], access: { read: no } },
+    { slug: 'built', fields: [{ name: 'parts', type: 'blocks', blocks: [
+      { slug: 'quote', fields: [{ name: 'text', type: 'text' }, { name: 'stars', type: 'number' }] },
+      { slug: 'image', fields: [{ name: 'text', type: 'text' }] },
+    ] }] },
     { slug: 'kept', history: 'public', fields: [{ name: 'kind', type: 'text' }] },
   ],
 };`;
@@ -180,6 +184,34 @@ describe('Groups of documents', () => {
     );
   });
 
+  it('are about the same item of blocks, whichever of its types have the field', async () => {
+    await create('built', {
+      parts: [
+        { blockType: 'quote', text: 'a', stars: 5 },
+        { blockType: 'image', text: 'b' },
+      ],
+    });
+    await create('built', { parts: [] });
+    const built = async (groupBy: string) => {
+      const { groups: found } = await groups(`?groupBy=${groupBy}&sort=${groupBy}`, {}, '/api/collections/built');
+      return found.map(({ key, count }: { key: object; count: number }) => [...Object.values(key), count]);
+    };
+    assert.deepEqual(await built('parts.blockType,parts.text'), [
+      ['image', 'b', 1],
+      ['quote', 'a', 1],
+      [null, null, 1],
+    ]);
+    assert.deepEqual(await built('parts.text,parts.stars'), [
+      ['a', 5, 1],
+      ['b', null, 1],
+      [null, null, 1],
+    ]);
+    assert.deepEqual(await built('parts.stars'), [
+      [5, 1],
+      [null, 2],
+    ]);
+  });
+
   it('go through relationships as far as the caller may read what is related', async () => {
     const names = async (options?: CallOptions) =>
       (await groups('?groupBy=author.name&sort=author.name', options)).groups.map(
@@ -241,6 +273,11 @@ describe('Groups of documents', () => {
     assert.equal((await problem('/aggregate?groupBy=made'))[0], 400);
     assert.equal((await problem('/distinct?field=title', {}, '/api/collections/hooked'))[0], 400);
     assert.equal((await groups('', {}, '/api/collections/hooked')).groups[0].count, 0);
+  });
+
+  it('are of fields with rules too, if another thread groups them', async () => {
+    const { groups: found } = await groups('?groupBy=tags,links.kind,secret&sort=tags,links.kind');
+    assert.deepEqual(found[0], { key: { tags: 'a', 'links.kind': 'x', secret: null }, count: 1 });
   });
 
   it('say what is wrong with a request', async () => {

@@ -24,6 +24,26 @@ export const readingMutations: readonly Mutation[] = [
     },
   },
   {
+    what: 'Two paths through one list are about any two of its items.',
+    file: 'projections/query/groups.ts',
+    text: 'lists.set(list, alias);',
+    replacement: '',
+    test: {
+      file: 'test/documents/groups.test.ts',
+      name: 'are about the same item of blocks, whichever of its types have the field',
+    },
+  },
+  {
+    what: 'The thread that groups is sent the rules of the fields, which cannot be sent.',
+    file: 'server/documents/groups/routes.ts',
+    text: 'keys: query.keys.map(({ steps, leaf, part }) => ({ steps, leaf, part })),',
+    replacement: '',
+    test: {
+      file: 'test/documents/groups.test.ts',
+      name: 'are of fields with rules too, if another thread groups them',
+    },
+  },
+  {
     what: 'A cursor shows the values that it holds.',
     file: 'server/queries/cursors.ts',
     text: "const sealed = Buffer.concat([sealing.update(text, 'utf8'), sealing.final()]);",

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { checkConfig } from '../../config/check.ts';
-import type { FieldConfig } from '../../config/define.ts';
+import type { Config, FieldConfig } from '../../config/define.ts';
 import { isList } from '../../config/field-types.ts';
 import type { Field } from '../../config/model.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
@@ -28,7 +28,7 @@ const simple = (names: string[]): FieldConfig[] => {
   return all.filter((field) => 'name' in field && names.includes(field.name));
 };
 
-export const model = checkConfig({
+export const config: Config = {
   collections: [
     {
       slug: 'things',
@@ -109,7 +109,9 @@ export const model = checkConfig({
       ],
     },
   ],
-});
+};
+
+export const model = checkConfig(config);
 
 export type Slug = 'things' | 'others';
 export const fieldsOf = (slug: string) => model.collections.get(slug)?.fields ?? [];
@@ -279,7 +281,8 @@ function fieldsOfCall({ blocks = [] }: Field): Field[] {
   return [...new Map(calls.map((one) => [one.name, one])).values()];
 }
 
-const ends = endsOf([...own, ...fieldsOf('things')]);
+/** Every path of a thing, through at most three relationships. */
+export const ends = endsOf([...own, ...fieldsOf('things')]);
 const endsByHops = [0, 1, 2, 3].map((hops) => ends.filter((end) => end.hops === hops));
 const anyEnd = fc.oneof(
   { weight: 6, arbitrary: some(endsByHops[0] ?? []) },

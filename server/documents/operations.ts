@@ -138,7 +138,7 @@ export function createOperation(model: Model, target: Collection): ApiOperation 
     headers: headersOfWrite(target),
     ...(isUploadCollection(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
     answers: {
-      201: created(replayable(document('The document, as it was created.', `collections.${slug}.written`))),
+      201: created(replayable(document('The document, as it was created.', `collections.${slug}`))),
       ...refusalOfOther,
       ...writeRefusals(target),
       ...(isUnique ? refusals([409]) : {}),
@@ -161,7 +161,7 @@ export function updateOperation(model: Model, target: Collection | Global): ApiO
     body: `${schema}.update`,
     ...(target.kind === 'collection' && isUploadCollection(target) ? { form: formOf(target, 'update') } : {}),
     answers: {
-      200: replayable(document(target.kind === 'global' ? 'The global.' : 'The document.', `${schema}.written`)),
+      200: replayable(document(target.kind === 'global' ? 'The global.' : 'The document.', schema)),
       ...refusalOfStale,
       ...refusalOfOther,
       ...writeRefusals(target),
@@ -182,7 +182,7 @@ export function deleteOperation(model: Model, target: Collection): ApiOperation 
     params: idParameter,
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     answers: {
-      200: replayable(json('The document as it was before.', `collections.${slug}.written`)),
+      200: replayable(json('The document as it was before.', `collections.${slug}`)),
       ...refusalOfStale,
       ...refusalOfOther,
       ...refusals([400, 404, 409, 500]),
@@ -205,7 +205,7 @@ export function restoreOperation(target: Collection | Global): ApiOperation {
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: 'Restore',
     answers: {
-      200: replayable(restored(`${target.kind}s.${target.slug}.written`)),
+      200: replayable(restored(`${target.kind}s.${target.slug}`)),
       ...refusalOfStale,
       ...refusalOfOther,
       ...writeRefusals(target),

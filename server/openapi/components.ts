@@ -65,8 +65,7 @@ function collectionSchemas(model: Model, collection: Collection): Record<string,
     return auth ? withPassword(body) : body;
   };
   return {
-    [name]: objectOf(fields, 'answer', made),
-    [`${name}.written`]: writtenOf(fields, made),
+    [name]: answered(fields, made),
     ...(isUploadCollection(collection) ? uploadSchemas(collection, own) : { [`${name}.create`]: bodyOf('create') }),
     [`${name}.update`]: bodyOf('update'),
     [`${name}.list`]: listSchema(schemaRef(name)),
@@ -76,14 +75,10 @@ function collectionSchemas(model: Model, collection: Collection): Record<string,
   };
 }
 
-/** The answer to a write. */
-function writtenOf(fields: readonly Field[], made: Record<string, ApiSchema>): ApiSchema {
-  return {
-    ...objectOf(fields, 'answer', made),
-    required: Object.keys(made),
-    description:
-      'The whole document, for a caller who may read it; for others, its id, its times and the fields that were sent.',
-  };
+/** A document as reads and writes answer it. Only its id is always there. */
+function answered(fields: readonly Field[], made: Record<string, ApiSchema>): ApiSchema {
+  const { required: _, ...rest } = objectOf(fields, 'answer', made);
+  return { ...rest, ...(made.id ? { required: ['id'] } : {}) };
 }
 
 /** The list of a collection. With `count=none` the counts are null, with `next` the pages. */
@@ -109,8 +104,7 @@ function globalSchemas({ slug, fields }: Global): Record<string, ApiSchema> {
   const made = { createdAt: unwritten, updatedAt: unwritten };
   const shown = fields.map(beforeItIsWritten);
   return {
-    [name]: objectOf(shown, 'answer', made),
-    [`${name}.written`]: writtenOf(shown, made),
+    [name]: answered(shown, made),
     [`${name}.update`]: objectOf(fields, 'update', { id: ignored, createdAt: ignored, updatedAt: ignored }),
   };
 }

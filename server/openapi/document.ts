@@ -11,13 +11,16 @@ import type { ApiSchema } from './fields.ts';
 import { loadHapiSwagger } from './generator.ts';
 import { type GeneratedDocument, mend } from './mend.ts';
 import type { ApiOperation } from './operation.ts';
+import { shareParts } from './shared-parts.ts';
 
 const jsonPath = '/openapi.json';
 
 const description =
-  'Every answer is JSON, except files. Texts may not contain NUL characters or lone surrogates. Documents written under ' +
+  'Reads, filters, searches and writes the documents of each collection and global, restores their past versions, and ' +
+  'manages accounts, API keys and webhooks. Every answer is JSON, except files. Texts may not contain NUL characters or lone surrogates. Documents written under ' +
   'an earlier configuration are returned unchanged, and so are the results of read hooks: both may break the rules ' +
-  'described here. If the log is in PostgreSQL, the answer to a write has the header `Annals-Position`, which later ' +
+  'described here. A document has all its fields, except those that `select` does not name or that the caller may not read. ' +
+  'A write by a caller who may not read the document answers its id, its times and the fields that were sent. If the log is in PostgreSQL, the answer to a write has the header `Annals-Position`, which later ' +
   'reads may send back. Any request may then be answered with 503 and `Retry-After`, because this node does not see the ' +
   'writes of other nodes, or because the outcome of a write is not known; a retry with the same `Idempotency-Key` finds ' +
   'it out. If the configuration limits calls (429), `RateLimit` and `RateLimit-Policy` of counted calls say how many are left.';
@@ -79,9 +82,8 @@ export async function makeOpenApi<A extends ServiceParts>(
   });
   const { statusCode, result } = await server.inject(jsonPath);
   if (statusCode !== 200) throw new Error(`hapi-swagger answered ${statusCode}: ${JSON.stringify(result)}`);
-  return JSON.stringify(
-    mend(result as GeneratedDocument, { operations, schemas: schemas(app.model), basePath: app.basePath }),
-  );
+  const parts = { operations, schemas: schemas(app.model), basePath: app.basePath };
+  return JSON.stringify(shareParts(mend(result as GeneratedDocument, parts)));
 }
 
 /** The author's words where there are some, but for the audit routes, which are the same in every service. */

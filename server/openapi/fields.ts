@@ -40,8 +40,8 @@ const values: Record<FieldType, (field: Field, use: Use) => ApiSchema> = {
 };
 
 /**
- * Describes an object of these fields. In an answer every field is present that the caller may read; in a body unknown
- * names are refused.
+ * Describes an object of these fields. In an answer no field is promised: `select` leaves out fields, and so do rules, also
+ * inside other fields. In a body unknown names are refused.
  *
  * @param own members that are not fields, by name.
  */
@@ -63,8 +63,7 @@ export function schemaRef(name: string): ApiSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-function isNeeded({ required, makeDefault, access }: Field, use: Use): boolean {
-  if (use === 'answer') return !access?.read;
+function isNeeded({ required, makeDefault }: Field, use: Use): boolean {
   return use === 'create' && required === true && !makeDefault;
 }
 

@@ -61,8 +61,9 @@ const asOf = moment(
 const unasked: View = { depth: 0, select: null };
 
 const select = describedOnly(
-  'Paths of fields, separated by commas: documents have only their `id` and these members. A path through a relationship ' +
-    'or join replaces the ids by the related documents, with their selected fields.',
+  'Paths of fields, separated by commas: documents have only their `id` and these members, so the schemas of documents ' +
+    'promise no other. A path through a relationship or join replaces the ids by the related documents, with their ' +
+    'selected fields.',
   { minLength: 1 },
 );
 

@@ -6,6 +6,7 @@ import { before, describe, it } from 'node:test';
 import type { JsonObject } from '../../config/schema.ts';
 import { run as verify } from '../../verify/annals-verify.mjs';
 import { anonymous, bearer, login } from '../helpers/accounts.ts';
+import { inlined } from '../helpers/contract.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { withApp } from '../helpers/openapi.ts';
@@ -236,7 +237,7 @@ describe('The filters of events', () => {
     const document: Answered = await withApp({ collections: [{ slug: 'posts', fields: [] }] }, async (app) =>
       JSON.parse(await app.openApi('audit')),
     );
-    const parameters: Answered[] = document.paths['/api/audit/events'].get.parameters;
+    const parameters: Answered[] = inlined(document).paths['/api/audit/events'].get.parameters;
     const described = parameters.find(({ name }) => name === 'collection').description;
     for (const name of own) {
       assert.ok(usage.includes(name), `${name} in the usage`);

@@ -69,6 +69,7 @@ async function succeed(world: World, operation: Operation, status: number): Prom
   const parameters = parametersOf(world, operation);
   const all: Variation[] = [{}];
   if (parameters.has('depth')) all.push({ query: 'depth=3' });
+  if (parameters.has('select')) all.push({ query: 'select=updatedAt' });
   if (parameters.has('asOf')) all.push({ query: now() });
   if (parameters.has('dryRun')) all.push({ query: 'dryRun=true' });
   // Half of a JSON text is not JSON.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { answersOf, assertTold, type OpenApi, operationsOf } from '../helpers/contract.ts';
+import { answersOf, assertTold, inlined, type OpenApi, operationsOf } from '../helpers/contract.ts';
 import { routesOf, withApp } from '../helpers/openapi.ts';
 import { audit } from './audit-calls.ts';
 
@@ -54,7 +54,9 @@ function assertWhole(document: OpenApi): void {
     Object.keys(document.components.schemas).filter((name) => !used.has(name)),
     [],
   );
-  const operations = Object.values<OpenApi>(document.paths).flatMap((methods) => Object.values<OpenApi>(methods));
+  const operations = Object.values<OpenApi>(inlined(document).paths).flatMap((methods) =>
+    Object.values<OpenApi>(methods),
+  );
   const ids = operations.map(({ operationId }) => operationId);
   assert.deepEqual([...new Set(ids)], ids);
   assertTold(document);

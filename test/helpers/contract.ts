@@ -56,10 +56,36 @@ export function answersOf(document: OpenApi): string[] {
   );
 }
 
-/** The description of an operation in a document. */
+/** The description of an operation in a document, with the parts in their places that it shares with others. */
 export function described(document: OpenApi, operation: string): OpenApi {
   const [method = '', path = ''] = operation.split(' ');
-  return document.paths[path]?.[method.toLowerCase()];
+  return inlined(document).paths[path]?.[method.toLowerCase()];
+}
+
+const whole = new WeakMap<object, OpenApi>();
+
+/** A document whose answers, parameters and headers are at each operation, as a reader finds them that follows `$ref`s. */
+export function inlined(document: OpenApi): OpenApi {
+  const shared = ['responses', 'parameters', 'headers'];
+  if (!shared.some((kind) => document.components[kind])) return document;
+  const known = whole.get(document);
+  if (known) return known;
+  const copy = structuredClone(document);
+  const follow = ({ $ref, ...own }: OpenApi): OpenApi =>
+    $ref === undefined ? own : follow(partsOf($ref.slice(1)).reduce((inside, part) => inside[part], document));
+  const followAll = (parts: object): OpenApi =>
+    Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, follow(part)]));
+  for (const methods of Object.values<OpenApi>(copy.paths)) {
+    for (const operation of Object.values<OpenApi>(methods)) {
+      if (operation.parameters) operation.parameters = operation.parameters.map(follow);
+      operation.responses = followAll(operation.responses);
+      for (const response of Object.values<OpenApi>(operation.responses))
+        if (response.headers) response.headers = followAll(response.headers);
+    }
+  }
+  for (const kind of shared) delete copy.components[kind];
+  whole.set(document, copy);
+  return copy;
 }
 
 /**
@@ -101,7 +127,7 @@ export function contractOf(document: OpenApi): Contract {
 }
 
 function makeContract(document: OpenApi): Contract {
-  const closed = withoutOthers(document);
+  const closed = withoutOthers(inlined(document));
   const compile = schemasIn(closed);
   const validators = new Map<string, ValidateFunction>();
   const met = new Set<string>();

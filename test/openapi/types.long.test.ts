@@ -26,16 +26,18 @@ describe('The types that openapi-typescript makes of the documents', () => {
       isTrue<Same<Answer<operations['list_things'], 200>['docs'], Thing[]>>();
       isTrue<Same<Answer<operations['read_things'], 200>, Thing>>();
       isTrue<Same<paths['/api/collections/things']['post'], operations['create_things']>>();
-      isTrue<Same<Thing['text'], string>>();
-      isTrue<Same<Thing['code'], string | null>>();
-      isTrue<Same<Thing['select'], 'a' | 'b' | null>>();
-      isTrue<Same<Thing['multiSelect'], ('a' | 'b')[]>>();
-      isTrue<Same<Thing['other'], string | null | Thing>>();
-      isTrue<Same<Thing['array'][number], { a: string; b: number | null }>>();
-      isTrue<Same<Thing['blocks'][number]['blockType'], 'one' | 'two-b'>>();
+      isTrue<Same<Thing['id'], string>>();
+      // A select may leave out any other.
+      isTrue<Same<Thing['text'], string | undefined>>();
+      isTrue<Same<Thing['code'], string | null | undefined>>();
+      isTrue<Same<Thing['select'], 'a' | 'b' | null | undefined>>();
+      isTrue<Same<Thing['multiSelect'], ('a' | 'b')[] | undefined>>();
+      isTrue<Same<Thing['other'], string | null | Thing | undefined>>();
+      isTrue<Same<NonNullable<Thing['array']>[number], { a?: string; b?: number | null }>>();
+      isTrue<Same<NonNullable<Thing['blocks']>[number]['blockType'], 'one' | 'two-b'>>();
       isTrue<Same<Answer<operations['read_things'], 404>['statusCode'], number>>();
       isTrue<Same<Answer<operations['login_users'], 200>['user'], components['schemas']['collections.users']>>();
-      isTrue<Same<Answer<operations['readGlobal_site'], 200>['createdAt'], string | null>>();
+      isTrue<Same<Answer<operations['readGlobal_site'], 200>['createdAt'], string | null | undefined>>();
 
       const create: Body<operations['create_things']> = { text: 'x', radio: null, array: [{ a: 'x' }] };
       // @ts-expect-error text is required

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { bearer } from '../helpers/accounts.ts';
-import { type OpenApi, operationsOf } from '../helpers/contract.ts';
+import { described, type OpenApi, operationsOf } from '../helpers/contract.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { request, type Sent } from '../helpers/requests.ts';
 import type { Answer, CallOptions } from '../helpers/service.ts';
@@ -198,8 +198,7 @@ before(async () => {
   for (const path of ['/api/openapi.json', `${audit}/openapi.json`]) {
     const document = await made('GET', path, undefined);
     for (const name of operationsOf(document)) {
-      const [method = '', route = ''] = name.split(' ');
-      const { parameters = [] } = document.paths[route][method.toLowerCase()];
+      const { parameters = [] } = described(document, name);
       const ofQuery = parameters.filter((one: OpenApi) => one.in === 'query');
       if (ofQuery.length > 0) operations.push({ name, parameters: ofQuery });
     }

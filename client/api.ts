@@ -18,7 +18,7 @@ import type {
   Webhook,
 } from './types/answers.ts';
 import type { Blame, Difference, LogEvents, VersionWithDocument } from './types/audit.ts';
-import type { Accounts, Bulk, Creation, Documents, Files, Undo } from './types/collections.ts';
+import type { Accounts, Bulk, Creation, Documents, Files, ReadBatch, Undo } from './types/collections.ts';
 import type {
   AnyConfig,
   AuthSlug,
@@ -193,6 +193,8 @@ export type Client<in out C extends AnyConfig = AnyConfig> = {
   counts: (
     options?: CallOptions & { asOf?: Moment | undefined },
   ) => Promise<{ [Slug in CollectionSlug<C>]?: { total: number } }>;
+  /** Reads what a bulk call did, with a page of its documents. */
+  batch: ReadBatch;
   /** Undoes a bulk call. */
   undo: Undo;
   /** The history of documents and globals, and the events of the log. */

@@ -1,6 +1,7 @@
 import { segment } from './address.ts';
 import type { Call, Caller } from './calls.ts';
-import type { Bulk, Undo } from './types/collections.ts';
+import { isPage } from './documents.ts';
+import type { Bulk, ReadBatch, Undo } from './types/collections.ts';
 import type { AnyConfig } from './types/config.ts';
 
 /** The calls about many documents of a collection. */
@@ -16,10 +17,18 @@ export function bulkOf({ bodyOf }: Caller, slug: string) {
   } satisfies Record<keyof Bulk<AnyConfig, string>, unknown>;
 }
 
+/** The call that reads a bulk call. */
+export function batchOf({ bodyOf }: Caller): ReadBatch {
+  return async (batch, options) => {
+    const path = `/api/batches/${segment('batch', batch)}`;
+    return bodyOf({ method: 'GET', path, options, gives: isPage });
+  };
+}
+
 /** The call that undoes a bulk call. */
 export function undoOf({ bodyOf }: Caller): Undo {
   return async (batch, { force, ...options } = {}) => {
-    const path = `/api/audit/batches/${segment('batch', batch)}/undo`;
+    const path = `/api/batches/${segment('batch', batch)}/undo`;
     return bodyOf(callOf(path, force === undefined ? {} : { force }, options));
   };
 }

@@ -3,7 +3,7 @@ import { mediaUrlOf, readBaseUrl, segment, shown } from './address.ts';
 import { isObject } from './answers.ts';
 import type { Client } from './api.ts';
 import { auditOf } from './audit.ts';
-import { bulkOf, undoOf } from './bulk.ts';
+import { batchOf, bulkOf, undoOf } from './bulk.ts';
 import { openCaller } from './calls.ts';
 import { documentsOf, globalOf, isPage } from './documents.ts';
 import { draftsOf } from './drafts.ts';
@@ -57,6 +57,7 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
     },
     trash: (own?: object) => bodyOf({ method: 'GET', path: '/api/trash', options: own, gives: isPage }),
     audit: auditOf(caller),
+    batch: batchOf(caller),
     undo: undoOf(caller),
     schemas: (own?: object) => bodyOf({ method: 'GET', path: '/api/schemas', options: own }),
     boot: (own?: CallOptions) => bodyOf({ method: 'GET', path: '/api/admin/boot', options: own, isPublic: true }),

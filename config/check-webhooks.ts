@@ -1,4 +1,5 @@
 import type { Webhook, WebhookEvent } from './model.ts';
+import { otherWord } from './other-words.ts';
 import {
   at,
   checkKeys,
@@ -17,7 +18,15 @@ import {
 import { didYouMean, show, showAll } from './suggest.ts';
 
 /** The events that a webhook can receive. */
-export const webhookEvents = ['created', 'updated', 'deleted', 'restored'] as const satisfies readonly WebhookEvent[];
+export const webhookEvents = [
+  'document.created',
+  'document.updated',
+  'document.deleted',
+  'document.restored',
+  'document.erased',
+  'global.updated',
+  'global.restored',
+] as const satisfies readonly WebhookEvent[];
 
 const webhookKeys = ['name', 'url', 'secret', 'collections', 'globals', 'events', 'where', 'allowPrivate'];
 
@@ -107,7 +116,8 @@ function checkWords<W extends string>(spot: Spot, words: readonly W[], texts: Li
   for (const [index, word] of spot.value.entries()) {
     const item = at(spot, index);
     const allowed = words.length > 0 ? `; allowed: ${showAll(words)}` : '';
-    if (!known.includes(word)) report(item, `${show(word)} is not ${what}${didYouMean(word, words)}${allowed}`);
+    const hint = (typeof word === 'string' && otherWord(what, word)) || didYouMean(word, words);
+    if (!known.includes(word)) report(item, `${show(word)} is not ${what}${hint}${allowed}`);
     else if (spot.value.indexOf(word) < index) report(item, `${show(word)} is listed twice`);
   }
   return words.filter((word) => spot.value.includes(word));

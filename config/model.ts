@@ -180,8 +180,15 @@ export type EmailOptions = {
   templates: { [kind in MailKind]?: MailTemplate };
 };
 
-/** An event that a webhook can receive. An erasure counts as `deleted`. */
-export type WebhookEvent = 'created' | 'updated' | 'deleted' | 'restored';
+/** The type of an event that a webhook can receive, as the log and the messages have it. */
+export type WebhookEvent =
+  | 'document.created'
+  | 'document.updated'
+  | 'document.deleted'
+  | 'document.restored'
+  | 'document.erased'
+  | 'global.updated'
+  | 'global.restored';
 
 /** A webhook, with all defaults. `url` and `secret` must not appear in answers and messages. */
 export type Webhook = {

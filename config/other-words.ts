@@ -188,6 +188,14 @@ const upload = wordsOf({
   'files are kept in the data directory or in a bucket, which is a setting': 'staticdir',
 });
 
+/** The words that events of webhooks had before they were called by their types. */
+const webhookEvents: Words = {
+  created: write('document.created'),
+  updated: 'write "document.updated" for documents, "global.updated" for globals',
+  deleted: 'write "document.deleted", and "document.erased" for erased documents',
+  restored: 'write "document.restored" for documents, "global.restored" for globals',
+};
+
 /** All tables, by the name that messages have for the owner of the keys. The words are in lower case. */
 export const otherWords: { readonly [what: string]: Words } = {
   'a type of field': types,
@@ -201,6 +209,7 @@ export const otherWords: { readonly [what: string]: Words } = {
   'the access rules of a collection': access,
   'the access rules of a global': access,
   'the access rules of a field': access,
+  'an event of webhooks': webhookEvents,
   auth,
   upload,
 };

@@ -70,7 +70,7 @@ A and B are two signed checkpoints, PROOF the answer of GET /api/audit/consisten
   --files DIR         with log.db: the folder of uploaded files, blobs/, to be compared with the events
   --summary FILE      with a bundle: write the page for readers, made of what is proven
   --csv FILE          with an export: write the events as CSV, made of what is proven
-  --handovers FILE    the answer of GET /api/audit/keys, or one hand-over: keys that hand over lead from one to the next
+  --handovers FILE    the answer of GET /api/audit/signing-keys, or one hand-over: keys that hand over lead from one to the next
   --witness VKEY      the verifier key of a witness, whose cosignatures then count; may be repeated
   --tokens DIR        write time-stamp tokens and what they are over to a folder, for openssl ts to check
   --trust-inside      take the key that the thing itself names: it is then sound in itself, and proves no origin
@@ -3649,7 +3649,8 @@ function optionsFrom(values) {
 }
 
 /**
- * The hand-overs in a file: the answer of GET /api/audit/keys, or a note. @param {string} file @returns {Handover[]}
+ * The hand-overs in a file: the answer of GET /api/audit/signing-keys, or a note.
+ * @param {string} file @returns {Handover[]}
  */
 function handoversIn(file) {
   const what = show(path.basename(file));
@@ -3662,7 +3663,9 @@ function handoversIn(file) {
     return keys.flatMap(({ replaced }) => (replaced?.handover ? [readHandover(replaced.handover)] : []));
   } catch (error) {
     const why =
-      error instanceof NotSound ? error.message : 'it is neither a hand-over nor an answer of GET /api/audit/keys';
+      error instanceof NotSound
+        ? error.message
+        : 'it is neither a hand-over nor an answer of GET /api/audit/signing-keys';
     throw new Undecided(`the hand-overs in ${what} cannot be read: ${why}`);
   }
 }

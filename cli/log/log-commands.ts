@@ -143,7 +143,7 @@ Exit codes: 0 moved. 2 wrong usage, or not moved: the log is where it was.`,
 Shows for each key the time in which it signed, and the event and reason by which it handed over, or was replaced or disowned.
 Reads the present key from vault.db, if it exists. ${reads}
 
-  --json  print one JSON object, as GET /api/audit/keys answers; annals-verify --handovers reads it
+  --json  print one JSON object, as GET /api/audit/signing-keys answers; annals-verify --handovers reads it
 
 ${exitShown}`,
     settings: ['data'],

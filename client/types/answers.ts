@@ -115,7 +115,15 @@ export type Webhook = {
   origin: string;
   collections: string[] | '*';
   globals: string[] | '*';
-  events: ('created' | 'updated' | 'deleted' | 'restored')[];
+  events: (
+    | 'document.created'
+    | 'document.updated'
+    | 'document.deleted'
+    | 'document.restored'
+    | 'document.erased'
+    | 'global.updated'
+    | 'global.restored'
+  )[];
   position: number;
   waiting: number;
   parked: number;
@@ -212,6 +220,32 @@ export type BulkChanged<Outcome extends string> = {
 /** The result of undoing a bulk call. */
 export type Undone = Omit<BulkChanged<never>, 'results'> & {
   results: (BulkResult<'deleted' | 'restored' | 'updated' | 'unchanged'> & { collection: string })[];
+};
+
+/**
+ * A bulk call that was made, with a page of those of its documents that the caller may read. `outcomes` counts
+ * documents, also erased ones; without the audit scope `headers` only those that the caller may read, and `actor` is
+ * null. `undoes` is the call that it undid, `undoneBy` the first call that undid it.
+ */
+export type Batch = Page<BatchDocument> & {
+  batch: string;
+  call: 'create' | 'upsert' | 'update' | 'delete' | 'undo';
+  recordedAt: string;
+  actor: Omit<Actor, 'label'> | null;
+  reason: string | null;
+  collections: string[];
+  outcomes: { created: number; updated: number; deleted: number; restored: number };
+  undoes: string | null;
+  undoneBy: string | null;
+};
+
+/** A document of a bulk call; `version` is its version after the call. */
+export type BatchDocument = {
+  collection: string;
+  id: string;
+  title: string | null;
+  version: number;
+  outcome: 'created' | 'updated' | 'deleted' | 'restored';
 };
 
 /** A session of an account. `isCurrent` is true for the session of the call. */

@@ -4,6 +4,7 @@ import type { ReplaceOptions, UploadOptions } from '../uploading.ts';
 import type {
   Absence,
   AccountState,
+  Batch,
   BulkChanged,
   BulkCreated,
   BulkUpserted,
@@ -169,6 +170,9 @@ export type Bulk<in out C extends AnyConfig, in out Slug extends string> = {
   /** Deletes documents. With `dryRun`, only returns which. */
   deleteMany: (selection: Selection<C, Slug>, options?: ChangeOptions) => Promise<BulkChanged<'deleted'>>;
 };
+
+/** Reads what a bulk call did, given its `batch`, with a page of its documents. */
+export type ReadBatch = (batch: string, options?: Omit<PageOptions, 'asOf'>) => Promise<Batch>;
 
 /** Undoes a bulk call, given its `batch`. With `force`, it also overwrites documents that have changed since. */
 export type Undo = (batch: string, options?: ChangeOptions & { force?: boolean | undefined }) => Promise<Undone>;

@@ -37,8 +37,21 @@ export type Header = {
 /** The erasable part of an event. `salt` makes the commitment unguessable once the payload is gone. */
 export type Payload = { salt: string; data: JsonObject; context: Context };
 
-/** The personal data and free text of an event, kept out of the header. */
-export type Context = { ip?: string; userAgent?: string; reason?: string; rule?: string };
+/** The kinds of bulk calls. */
+export type BulkKind = 'create' | 'upsert' | 'update' | 'delete' | 'undo';
+
+/**
+ * The personal data and free text of an event, kept out of the header; in an event of a bulk call also its kind, and
+ * the batch that it undoes.
+ */
+export type Context = {
+  ip?: string;
+  userAgent?: string;
+  reason?: string;
+  rule?: string;
+  call?: BulkKind;
+  undoes?: string;
+};
 
 /**
  * The canonical JSON (RFC 8785) of a header: members in the order of their names, no white space. `JSON.stringify`

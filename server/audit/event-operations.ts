@@ -83,10 +83,10 @@ export function logOperation(): ApiOperation {
   });
 }
 
-/** `GET /api/audit/keys` */
+/** `GET /api/audit/signing-keys` */
 export function keysOperation(): ApiOperation {
   return forAuditors({
-    id: 'audit_keys',
+    id: 'audit_signingKeys',
     tag: 'proofs',
     summary: 'List all keys that have signed the log',
     description:

@@ -118,7 +118,7 @@ export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'
       (request, h, rights) => listEvents(app, { request, h, rights }),
     ]),
     readRoute(app, '/api/audit/log', [logOperation, ({ query }) => showLog(app, query)]),
-    readRoute(app, '/api/audit/keys', [keysOperation, ({ query }, _h, rights) => listKeys(app, query, rights)]),
+    readRoute(app, '/api/audit/signing-keys', [keysOperation, ({ query }, _h, rights) => listKeys(app, query, rights)]),
   ]);
 }
 

@@ -49,6 +49,8 @@ declare module '@hapi/hapi' {
     reason?: string | null;
     /** The rule that admits the write, once one was asked. */
     rule?: string;
+    /** The kind of bulk call, and the batch that it undoes; absent for other requests. */
+    bulk?: Pick<Context, 'call' | 'undoes'>;
   }
   interface UserCredentials {
     /** The actor that events name as their cause. */
@@ -123,13 +125,13 @@ const maxUserAgent = 500;
 /** The personal data of a request: kept in the payloads of its events, where it can be erased. */
 export function contextOf(request: Request): Context {
   const userAgent: unknown = request.headers['user-agent'];
-  const { reason, rule } = request.app;
+  const { reason, rule, bulk } = request.app;
   const ip = addressOf(request);
   const context: Context = ip === '' ? {} : { ip };
   if (typeof userAgent === 'string') context.userAgent = userAgent.slice(0, maxUserAgent).toWellFormed();
   if (typeof reason === 'string') context.reason = reason;
   if (rule !== undefined) context.rule = rule;
-  return context;
+  return { ...context, ...bulk };
 }
 
 /** The request as access rules see it, without the credentials of the caller. */

@@ -98,7 +98,12 @@ export function mapOf<T>(items: Shape<T>): Shape<Record<string, T>> {
 
 /** A page of a list (contract, section 2.5). */
 export function pageOf<T>(docs: Shape<T>) {
-  return closed({
+  return closed(membersOfPage(docs));
+}
+
+/** The members of a page, for an answer that has others too. */
+export function membersOfPage<T>(docs: Shape<T>) {
+  return {
     docs: listOf(docs),
     total: count,
     limit: withKeywords(place, { maximum: pageLimits.most }),
@@ -108,7 +113,7 @@ export function pageOf<T>(docs: Shape<T>) {
     hasPrevPage: flag,
     nextPage: orNull(place),
     prevPage: orNull(place),
-  });
+  };
 }
 
 /** This, or null. */

@@ -24,6 +24,7 @@ import {
   whole,
   withKeywords,
 } from './basics.ts';
+import { batchSchemas } from './batch-components.ts';
 import { type bulkAnswers, bulkBodies, bulkSchemas } from './bulk-components.ts';
 import { absent, conflicts, errorSchema, errorSchemas, fieldErrors, stale } from './error-components.ts';
 import { type ApiSchema, objectOf, schemaRef } from './fields.ts';
@@ -45,6 +46,7 @@ export function componentsOf(model: Model): Record<string, ApiSchema> {
     ...webhookSchemas,
     ...(model.collections.size > 0 ? countSchemas : {}),
     ...bulkSchemas([...model.collections.values()]),
+    ...batchSchemas,
     ...(hasAccounts ? accountSchemas : {}),
     ...(model.collections.size > 0 ? { ...groupSchemas, ...pointingSchemas } : {}),
     Schemas: schemasOf(model, hasAccounts),
@@ -180,6 +182,7 @@ export type AnswerSchemas = typeof fixed &
   typeof keySchemas &
   typeof webhookSchemas &
   typeof bulkAnswers &
+  typeof batchSchemas &
   typeof accountSchemas & { Schemas: typeof everySchemas };
 
 const fixed = {

@@ -138,7 +138,8 @@ function tagsOf(model: Model): Tag[] {
     ...(globals.length > 0 ? [{ name: 'globals', description: ofGlobalsTag(globals) }] : []),
     {
       name: 'system',
-      description: 'The configuration, API keys, webhooks, previews of drafts, and the health of the service.',
+      description:
+        'The configuration, bulk calls, API keys, webhooks, previews of drafts, and the health of the service.',
     },
   ];
 }

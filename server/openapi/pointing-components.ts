@@ -10,7 +10,8 @@ const ofReference = {
 /** The kinds of authors of events. */
 export const actorType = choice(actorTypes as readonly Actor['type'][]);
 
-const actor = closed({ type: actorType, id: text }, ['type']);
+/** The author of an event. */
+export const actor = closed({ type: actorType, id: text }, ['type']);
 
 /** The schema of the references to a document, if there are collections. */
 export const pointingSchemas = {

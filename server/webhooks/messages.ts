@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { webhookEvents } from '../../config/check-webhooks.ts';
 import type { Webhook, WebhookEvent } from '../../config/model.ts';
 import { globalsCategory } from '../../config/schema.ts';
 import { splitStream } from '../../events/facts/catalogue.ts';
@@ -14,23 +15,12 @@ export type DeliverySubject = {
   event: WebhookEvent;
 };
 
-/** The events that webhooks are told of, by type. An erased document is gone too. */
-const events: { readonly [type: string]: WebhookEvent } = {
-  'document.created': 'created',
-  'document.updated': 'updated',
-  'document.deleted': 'deleted',
-  'document.restored': 'restored',
-  'document.erased': 'deleted',
-  'global.updated': 'updated',
-  'global.restored': 'restored',
-};
-
 /** The subject of an event; null if webhooks are not told of it. */
 export function subjectOf(
   { type, stream }: Pick<Header, 'type' | 'stream'>,
   names: CollectionNames,
 ): DeliverySubject | null {
-  const event = Object.hasOwn(events, type) ? events[type] : undefined;
+  const event = webhookEvents.find((one) => one === type);
   if (event === undefined) return null;
   const [category, id] = splitStream(stream);
   if (category === globalsCategory) return { target: { kind: 'global', slug: id }, key: stream, id, event };

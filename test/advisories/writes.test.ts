@@ -31,7 +31,7 @@ const service = useServiceHere({
       url: 'https://hooks.example/?token=hush',
       secret: whsec,
       collections: ['drawers'],
-      events: ['restored'],
+      events: ['document.restored'],
     },
   ],
   collections: [
@@ -326,7 +326,7 @@ it('CVE-2026-105806, CVE-2026-11779, GHSA-8j2x-hjh9-3ff8, GHSA-2qw6-cm49-277x (P
     ['GET', `/api/audit/documents/members/${bob.id}`],
     ['GET', `/api/audit/accounts/members/${bob.id}`],
     ['POST', '/api/audit/erasures', { collection: 'posts', id: post, reason: 'a test' }],
-    ['POST', '/api/audit/batches/1/undo'],
+    ['POST', '/api/batches/1/undo'],
   ];
   async function tryAll(as: CallOptions): Promise<void> {
     for (const [method, path, body] of closed) {

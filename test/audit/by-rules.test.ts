@@ -115,7 +115,7 @@ function addressesOf(ids: Record<string, string>, root: string): string[] {
     '/api/audit/export',
     '/api/audit/export?format=csv',
     '/api/audit/erasures',
-    '/api/audit/keys',
+    '/api/audit/signing-keys',
   ];
 }
 

@@ -135,7 +135,7 @@ describe('An audit answer whose index was altered', () => {
         (db) => set(db, -first, -last),
         async () => {
           await refuses(`/events?batch=${batch}`, said);
-          const undo = await service.call('POST', `/api/audit/batches/${batch}/undo`, {});
+          const undo = await service.call('POST', `/api/batches/${batch}/undo`, {});
           assert.equal(undo.status, 500, JSON.stringify(undo.body));
           assert.match(undo.body.message, said);
         },

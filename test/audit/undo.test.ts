@@ -77,7 +77,7 @@ const bulk = async (path: string, body: object, options?: CallOptions): Promise<
   return answer.body;
 };
 const undo = (batch: string, body?: object, options?: CallOptions, query = '') =>
-  service.call('POST', `/api/audit/batches/${batch}/undo${query}`, body, options);
+  service.call('POST', `/api/batches/${batch}/undo${query}`, body, options);
 const idsOf = ({ results }: Body): string[] => results.map(({ id }: Body) => id);
 const read = async (slug: string, id = '', options?: CallOptions): Promise<Body> =>
   (await service.call('GET', `/api/collections/${slug}/${id}`, undefined, options)).body;
@@ -89,7 +89,7 @@ function fresh(): string {
   return `u${count}`;
 }
 
-describe('POST /api/audit/batches/{batch}/undo', () => {
+describe('POST /api/batches/{batch}/undo', () => {
   it('deletes what the call created, and a second undo restores it', async () => {
     const codes = [fresh(), fresh()];
     const made = await bulk('posts/bulk', { docs: codes.map((code) => ({ title: code, code, tags: ['a'] })) });
@@ -353,7 +353,7 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
       assert.match(errorsOf(answer)[field] ?? '', message);
     }
     assert.equal((await undo(made.batch, {}, { headers: { 'if-match': '*' } })).status, 400);
-    const query = await service.call('POST', `/api/audit/batches/${made.batch}/undo?force=true`, {});
+    const query = await service.call('POST', `/api/batches/${made.batch}/undo?force=true`, {});
     assert.match(errorsOf(query).force ?? '', /is not a query parameter/);
   });
 });

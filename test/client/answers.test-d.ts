@@ -54,6 +54,8 @@ export type Contract = {
   Token: Is<Same<AnswerOf<'Token'>, { token: string }>>;
   Trash: Is<Same<AnswerOf<'Trash'>, Client.Page<Client.Trashed>>>;
   Values: Is<Same<AnswerOf<'Values'>, { values: { value: Client.GroupValue; count: number }[]; total: number }>>;
+  Batch: Is<Same<AnswerOf<'Batch'>, Client.Batch>>;
+  Undone: Is<Same<AnswerOf<'Undone'>, Client.Undone>>;
   Webhook: Is<Same<AnswerOf<'Webhook'>, Client.Webhook>>;
   Webhooks: Is<Same<AnswerOf<'Webhooks'>, { webhooks: Client.Webhook[] }>>;
 };
@@ -96,10 +98,9 @@ export type OfAudit = {
   DocumentDiff: Is<SameOpened<AuditAnswerOf<'DocumentDiff'>, Extract<Client.Difference, { document: unknown }>>>;
   GlobalDiff: Is<SameOpened<AuditAnswerOf<'GlobalDiff'>, Extract<Client.Difference, { global: unknown }>>>;
   Subject: Is<Same<AuditAnswerOf<'Subject'>, Client.StreamState>>;
-  Undone: Is<Same<AuditAnswerOf<'Undone'>, Client.Undone>>;
 };
 
-type Errors = 'Error' | 'BadRequest' | 'ValidationError' | 'Invalid' | 'Unrestorable' | 'Stale' | 'Absent' | 'Refusal';
+type Errors = 'Error' | 'BadRequest' | 'ValidationError' | 'Invalid' | 'Unrestorable' | 'Stale' | 'Absent';
 type Bodies = 'Login' | 'ForgotPassword' | 'ResetPassword' | 'Invite' | 'NewOwnDraft' | 'Undo' | 'Erase';
 type Parts =
   | ('Block' | 'KeyScope' | 'Condition' | `${string}Condition`)

@@ -184,6 +184,9 @@ describe('Documents by the client', () => {
         ['authors', 3, 'updated'],
       ],
     );
+    const { reason, undoneBy, docs, ...found } = await client.batch(changed.batch ?? '', { limit: 1 });
+    assert.deepEqual([found.call, found.total, found.outcomes.updated], ['update', 2, 2]);
+    assert.deepEqual([reason, undoneBy, docs[0]?.id], ['one name', undone.batch, ids[0]]);
     assert.deepEqual(
       (await authors.find({ where, sort: 'name' })).docs.map(({ name }) => name),
       ['Many A', 'Many B'],

@@ -161,6 +161,8 @@ function absent(world: World, operation: Operation, more: object): Promise<unkno
   return sendAll(world, operation, 404, [{ body: { ids: [randomUUID()], ...more } }]);
 }
 
+const everything = [{ collections: '*', operations: ['read', 'delete'] }];
+
 /** How those come to an answer that are otherwise. */
 const special: Record<string, Provoke> = {
   /** A value that somebody else has. */
@@ -211,6 +213,37 @@ const special: Record<string, Provoke> = {
     await sendAll(world, operation, 200, [{ query: 'dryRun=true', body: { where } }, {}]);
   },
   'deleteMany 404': (world, operation) => absent(world, operation, {}),
+  /** With and without a reason, undone and not, gone, and by callers who may know more or less. */
+  'readBatch 200': async (world, operation) => {
+    const { path } = await rightCall(world, operation);
+    await sendAll(world, operation, 200, [{ path }, { path, query: 'limit=1' }, { path, query: 'limit=1&page=2' }]);
+    await sendAll(world, operation, 200, [{ path, ...world.member }]);
+    const headers = { 'x-change-reason': 'a mistake' };
+    const { body } = await world.send('POST /api/batches/{batch}/undo', { path: `${path}/undo`, body: {}, headers });
+    await sendAll(world, operation, 200, [{ path }, { path: `/api/batches/${body.batch}` }]);
+    const { secret } = await world.madeKey({ audit: ['headers'], scopes: everything });
+    await sendAll(world, operation, 200, [{ path, key: secret }]);
+  },
+  'readBatch 404': (world, operation) => {
+    return sendAll(world, operation, 404, [{ path: `/api/batches/${randomUUID()}` }]);
+  },
+  'undoBatch 200': (world, operation) => sendAll(world, operation, 200, [{}, { query: 'dryRun=true' }]),
+  /** Without a body, it is as with an empty one. */
+  'undoBatch 400': async (world, operation) => {
+    await sendAll(world, operation, 400, [{ query: 'x=1' }, { body: '{' }, { body: { x: 1 } }]);
+    const refused = await sendAll(world, operation, 400, noObjects.slice(0, -1));
+    for (const { body } of refused) assert.deepEqual(body.errors, noObject);
+    await sendAll(world, operation, 200, [{ body: undefined }]);
+  },
+  'undoBatch 404': (world, operation) => {
+    return sendAll(world, operation, 404, [{ path: `/api/batches/${randomUUID()}/undo` }]);
+  },
+  /** The documents are gone since. */
+  'undoBatch 409': async (world, operation) => {
+    const call = await rightCall(world, operation);
+    await send(world, operation, 200, call);
+    await send(world, operation, 409, call);
+  },
   'createMany 409': async (world, operation) => {
     const { body } = await rightCall(world, operation);
     await sendAll(world, operation, 201, [{ body }]);

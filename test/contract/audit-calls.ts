@@ -8,14 +8,11 @@ export type AuditWorld = {
   erased: number;
   ada: string;
   invitation: string;
-  /** The id of a bulk call. */
-  batch: string;
   admin: Sent;
 };
 
 export const audit = '/api/audit';
 export const erasures = `POST ${audit}/erasures`;
-export const undo = `POST ${audit}/batches/{batch}/undo`;
 export const reason = 'asked for on paper';
 
 /** How every operation is called, so that it answers 200. */
@@ -54,7 +51,7 @@ export const right: Record<string, (world: AuditWorld) => [path: string, sent?: 
   ],
   [`GET ${audit}/events`]: () => [`${audit}/events`],
   [`GET ${audit}/log`]: () => [`${audit}/log`],
-  [`GET ${audit}/keys`]: () => [`${audit}/keys`],
+  [`GET ${audit}/signing-keys`]: () => [`${audit}/signing-keys`],
   [`GET ${audit}/feed`]: () => [`${audit}/feed`],
   [`GET ${audit}/checkpoint`]: () => [`${audit}/checkpoint`],
   [`GET ${audit}/stamps`]: () => [`${audit}/stamps?covers=1`],
@@ -71,6 +68,5 @@ export const right: Record<string, (world: AuditWorld) => [path: string, sent?: 
   [`GET ${audit}/erasures`]: () => [`${audit}/erasures`],
   [`GET ${audit}/erasures/{position}`]: (world) => [`${audit}/erasures/${world.erased}`],
   [erasures]: (world) => [`${audit}/erasures?dryRun=true`, { body: { collection: 'posts', id: world.post, reason } }],
-  [undo]: (world) => [`${audit}/batches/${world.batch}/undo?dryRun=true`, { body: {} }],
   [`GET ${audit}/openapi.json`]: () => [`${audit}/openapi.json`],
 };

@@ -20,7 +20,7 @@ import { withApp } from '../helpers/openapi.ts';
 import { request, type Sent } from '../helpers/requests.ts';
 import { type Answer, apiKey, temporaryFolder } from '../helpers/service.ts';
 import { dial, eventually, received, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
-import { type AuditWorld, audit, erasures, reason, right, undo } from './audit-calls.ts';
+import { type AuditWorld, audit, erasures, reason, right } from './audit-calls.ts';
 import { assertAllRecorded, type NotedCall, noted } from './recorded.ts';
 import { requestsFor } from './requests.ts';
 import { takeRoom } from './trouble.ts';
@@ -110,7 +110,6 @@ async function vary(operation: string, wanted: number, query: string, sent: Sent
   return call(operation, wanted, address, { ...own, ...sent, headers: { ...own.headers, ...sent.headers } });
 }
 
-const undoPath = (batch: string) => `${audit}/batches/${batch}/undo`;
 const operations = Object.keys(right);
 /** An erasure of nodes is never finished at once. */
 const erasedStatus = ofOneProcess.skip ? 202 : 201;
@@ -174,7 +173,8 @@ describe('The answers of the audit routes', () => {
     const ada = user.id;
     const invitation = stream.split('/').at(-1) as string;
     const { batch } = await made('hooked/bulk', { docs: [{ title: 'a' }, { title: 'b' }] });
-    world = { post, gone, file, erased: 0, ada, invitation, admin, batch };
+    await request(service.url, 'POST', `/api/batches/${batch}/undo`);
+    world = { post, gone, file, erased: 0, ada, invitation, admin };
   }
 
   /** Leaves no room on the disk, and nothing signed that would do; gives what makes room again. */
@@ -198,7 +198,6 @@ describe('The answers of the audit routes', () => {
       for (const operation of withStatus(503)) {
         if (operation.endsWith('/feed')) continue;
         if (operation === erasures) await call(operation, 503, `${audit}/erasures`, { body });
-        else if (operation === undo) await call(undo, 503, undoPath(world.batch), { body: {} });
         else await vary(operation, 503, '');
       }
     } finally {
@@ -310,8 +309,8 @@ describe('The answers of the audit routes', () => {
     vault.logKeys.replace(log, { disowned, reason });
     vault.close();
     const { url } = await startHere(t, { collections: [posts] }, { data });
-    const operation = `GET ${audit}/keys`;
-    const answer = await request(url, 'GET', `${audit}/keys`);
+    const operation = `GET ${audit}/signing-keys`;
+    const answer = await request(url, 'GET', `${audit}/signing-keys`);
     assert.deepEqual([answer.status, answer.body.keys.length], [200, 4]);
     contract.check(operation, answer);
   });
@@ -434,22 +433,6 @@ describe('The answers of the audit routes', () => {
     await call(erasures, 409, path, { body: { collection, id, reason } });
   });
 
-  it('are described for what becomes of the undoing of a bulk call', async () => {
-    const key = { 'idempotency-key': randomUUID() };
-    const path = undoPath(world.batch);
-    await call(undo, 418, path, { body: {}, headers: { 'x-refuse': 'yes' } });
-    const { body: first } = await call(undo, 200, path, { body: {}, headers: key });
-    await call(undo, 200, path, { body: {}, headers: key });
-    await call(undo, 422, path, { body: { force: true }, headers: key });
-    await vary(undo, 409, '');
-    await call(undo, 200, undoPath(first.batch), { body: {} });
-    for (const body of ['[]', 'null', '"x"', '5', '{', '{"x":1}']) await vary(undo, 400, '', { body });
-    await vary(undo, 413, '', { body: 'x'.repeat(2001) });
-    await vary(undo, 415, '', { body: 'x', headers: { 'content-type': 'text/plain' } });
-    const accounts = await made('users/bulk', { docs: [{ email: 'joan@example.org' }] }, world.admin);
-    await call(undo, 403, undoPath(accounts.batch), { body: {} });
-  });
-
   it('are described for a body that does not come', async (t) => {
     await withApp({ collections: [users] }, async (app) => {
       const server = Hapi.server({ debug: false });
@@ -458,7 +441,7 @@ describe('The answers of the audit routes', () => {
         options: { app },
       });
       t.mock.timers.enable({ apis: ['setTimeout'] });
-      for (const operation of [erasures, undo]) {
+      for (const operation of [erasures]) {
         const answer = server.inject({
           method: 'POST',
           url: operation.replace('POST ', '').replace('{batch}', 'x'),
@@ -538,7 +521,6 @@ describe('The answers of the audit routes', () => {
         [`GET ${audit}/bundles/globals/{slug}`]: ['log.exported'],
         [`GET ${audit}/bundles/accounts/{slug}/{id}`]: ['log.exported'],
         [erasures]: ['document.erased', ''],
-        [undo]: ['document.deleted document.deleted', 'document.restored document.restored', ''],
       },
       streamOf: (_operation, type) => (type === 'log.exported' ? 'system/audit/' : ''),
     });
@@ -556,7 +538,7 @@ describe('The answers of the audit routes', () => {
     // Too many events after each, which need not exist for that.
     db.exec('UPDATE head SET size = size + 200000; DELETE FROM checkpoints');
     sealAnew(db, readSecret(join(service.data, 'vault.db'), sealSecret) ?? assert.fail('there is no key'));
-    for (const operation of withStatus(422).filter((one) => one !== undo)) await vary(operation, 422, 'complete=true');
+    for (const operation of withStatus(422)) await vary(operation, 422, 'complete=true');
     const tables = db
       .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
       .pluck();

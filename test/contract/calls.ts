@@ -51,6 +51,18 @@ const right: Record<string, Maker> = {
     body: { ids: [(await create(slug)).id, (await create(slug)).id] },
     ...caller(slug),
   }),
+  readBatch: async ({ bodyOf, send }) => {
+    const path = pathOf('hooked', 'bulk');
+    const body = { docs: [bodyOf('hooked'), bodyOf('hooked')] };
+    const { batch } = (await send(`POST ${path}`, { path, body })).body;
+    return { path: `/api/batches/${batch}` };
+  },
+  undoBatch: async ({ bodyOf, send }) => {
+    const path = pathOf('hooked', 'bulk');
+    const body = { docs: [bodyOf('hooked'), bodyOf('hooked')] };
+    const { batch } = (await send(`POST ${path}`, { path, body })).body;
+    return { path: `/api/batches/${batch}/undo`, body: {} };
+  },
   update: ({ caller, documents }, slug) => ({
     path: pathOf(slug, documents[slug].id),
     body: changeOf(slug),

@@ -76,6 +76,7 @@ const recorded: Records['succeeds'] = {
   createMany: ['document.created document.created', ...sequencesOf(['document.created', 'document.updated'], 4)],
   updateMany: ['document.updated document.updated', 'document.updated', ''],
   deleteMany: ['document.deleted document.deleted', 'document.deleted', ''],
+  undoBatch: ['document.deleted document.deleted', ''],
   update: ['document.updated', 'document.updated password.changed', 'password.changed', ''],
   delete: ['document.deleted'],
   restore: ['document.restored', ''],
@@ -170,7 +171,7 @@ describe('The contract (1)', () => {
       const statuses = Object.keys(described(world.contract.document, operation.name).responses);
       const isOfAll = (status: string) =>
         !ofTrouble.test(`${operation.name} ${status}`) &&
-        (status !== '409' || /^(create|createMany|invite|acceptInvite)$/.test(operation.kind));
+        (status !== '409' || /^(create|createMany|undoBatch|invite|acceptInvite)$/.test(operation.kind));
       await t.test(operation.name, async () => {
         for (const status of statuses.filter(isOfAll)) await provoke(world, operation, status);
       });
@@ -341,7 +342,8 @@ describe('The contract (1)', () => {
       succeeds: recorded,
       refused: (operation, status) => recordedByRefusal(operationOf(world, operation), status),
       streamOf(operation, type) {
-        const { slug } = operationOf(world, operation);
+        const { kind, slug } = operationOf(world, operation);
+        if (kind === 'undoBatch') return 'hooked/';
         if (type.startsWith('document.')) return `${slug}/`;
         if (type.startsWith('apikey.')) return 'system/api-keys/';
         return type.startsWith('global.') ? `globals/${slug}/` : `accounts/${slug}/`;

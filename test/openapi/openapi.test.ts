@@ -415,7 +415,7 @@ function assertStatuses(document: OpenApi, expected: Record<string, string[]>): 
 
 /** Writes that take no body, writes that may have one, and answers without one. */
 const withoutBody = /\/(logout|refresh-token|retry|unlock)$/;
-const withBodyOrNot = /\/rotate$/;
+const withBodyOrNot = /\/rotate$|\/batches\/\{batch\}\/undo$/;
 const withoutAnswer = /\/logout 200$|^get .* 304$/;
 const isFile = /^get \/api\/media\/.* 20[06]$/;
 

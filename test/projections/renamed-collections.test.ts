@@ -224,7 +224,7 @@ describe('a collection that is renamed', () => {
       await made(call('POST', at('articles'), { title: 'One' }));
       assert.equal((await call('POST', at('articles', `/${one}/restore`), { version: 2 })).status, 409);
       assert.equal((await made(call('POST', at('articles', `/${gone}/restore`), { version: 1 }))).title, 'Gone');
-      const undone = await made(call('POST', `/api/audit/batches/${batch}/undo`, {}));
+      const undone = await made(call('POST', `/api/batches/${batch}/undo`, {}));
       assert.deepEqual(
         new Set(undone.results.map((result: { collection: string }) => result.collection)),
         new Set(['articles']),

@@ -17,7 +17,7 @@ const service = useServiceHere(`
       { slug: 'users', auth: true, fields: [] },
     ],
     globals: [{ slug: 'site', access: open, fields: [{ name: 'motto', type: 'text' }] }],
-    webhooks: [{ name: 'front', url: 'http://127.0.0.1:9/', secret: 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', globals: ['site'], events: ['deleted'] }],
+    webhooks: [{ name: 'front', url: 'http://127.0.0.1:9/', secret: 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', globals: ['site'], events: ['document.deleted'] }],
   };`);
 
 /** An operation with query parameters, as its document has it. */
@@ -102,7 +102,6 @@ before(async () => {
         ];
       }),
     ),
-    [`POST ${audit}/batches/{batch}/undo`]: { path: `${audit}/batches/${batch}/undo`, sent: { body: { force: true } } },
     'GET /api/media/files/{id}/{filename}': { path: file.url },
     'GET /api/globals/site': { path: '/api/globals/site' },
     'POST /api/globals/site/restore': { path: '/api/globals/site/restore', sent: back },
@@ -119,6 +118,8 @@ before(async () => {
         ];
       }),
     ),
+    'GET /api/batches/{batch}': { path: `/api/batches/${batch}` },
+    'POST /api/batches/{batch}/undo': { path: `/api/batches/${batch}/undo`, sent: { body: { force: true } } },
     'GET /api/webhooks/{name}/deliveries': { path: '/api/webhooks/front/deliveries' },
     'GET /api/counts': { path: '/api/counts' },
     'GET /api/schemas': { path: '/api/schemas' },

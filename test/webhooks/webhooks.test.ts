@@ -19,6 +19,16 @@ import { openDatabase, withDatabase } from '../../storage/sqlite.ts';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
+const everyEvent = [
+  'document.created',
+  'document.updated',
+  'document.deleted',
+  'document.restored',
+  'document.erased',
+  'global.updated',
+  'global.restored',
+];
+
 const key = Buffer.alloc(32, 7);
 const secret = `whsec_${key.toString('base64')}`;
 
@@ -178,14 +188,17 @@ describe('a webhook', () => {
 
   it('gets what it names, and documents that met its condition before or after the change', async (t) => {
     const [people, published, everything] = [await receive(t), await receive(t), await receive(t)];
+    const [gone, site] = [await receive(t), await receive(t)];
     await deliver(t, [
-      { url: people.url, collections: ['people'], events: ['created'] },
+      { url: people.url, collections: ['people'], events: ['document.created'] },
       {
         url: published.url,
         collections: ['posts'],
         where: { status: { equals: 'published' }, 'author.name': { like: 'ada' } },
       },
       { url: everything.url, collections: '*' },
+      { url: gone.url, events: ['document.erased'] },
+      { url: site.url, events: ['global.updated'] },
     ]);
     const ada = await write('POST', 'collections/people', { name: 'Ada' });
     await write('PATCH', `collections/people/${ada.id}`, { name: 'Ada L.' });
@@ -198,6 +211,8 @@ describe('a webhook', () => {
     await write('POST', 'audit/erasures', { collection: 'posts', id: other.id, reason: 'a request' });
     await eventually(() => everything.came.length === 8 && published.came.length === 3);
     assert.deepEqual(people.came.map(shown), ['document.created 1']);
+    await eventually(() => gone.came.length === 1 && site.came.length === 1);
+    assert.deepEqual([...gone.came, ...site.came].map(shown), ['document.erased 2', 'global.updated 2']);
     const aboutIt = published.came.filter(({ body }) => body.data.id === id);
     assert.deepEqual(aboutIt.map(shown), ['document.updated 2', 'document.updated 3']);
     // The content that the condition could be asked of is gone.
@@ -402,7 +417,7 @@ describe('webhooks of a configuration that is read again', () => {
     await eventually(() => former.came.length === 1);
     const wrong = modelOf([{ url: later.url, collections: ['people'], where: { nam: { exists: true } } }]);
     await assert.rejects(service.prepare(wrong), /nam.*did you mean "name"/);
-    const next = await service.prepare(modelOf([{ url: later.url }, { url: later.url, events: ['deleted'] }]));
+    const next = await service.prepare(modelOf([{ url: later.url }, { url: later.url, events: ['document.deleted'] }]));
     await write('PATCH', `collections/people/${id}`, { name: 'b' });
     next.begin();
     await write('DELETE', `collections/people/${id}`);
@@ -444,13 +459,13 @@ describe('deliveries that wait for hours', () => {
     const second = await start(away.url);
     await eventually(() => attempts() === 6);
     rest();
-    (await second.prepare(modelOf([{ url: away.url, events: ['created'] }]))).begin();
+    (await second.prepare(modelOf([{ url: away.url, events: ['document.created'] }]))).begin();
     await second.port.all();
     await write('PATCH', `collections/people/${made}`, { name: 'b' });
     const other = (await write('POST', 'collections/people', { name: 'c' })).id;
     await eventually(() => away.came.some(({ body }) => body.data.id === other));
     assert.equal(db.prepare('SELECT attempts FROM deliveries ORDER BY position').pluck().get(), 5);
-    (await second.prepare(modelOf([{ url: back.url, events: ['created'] }]))).begin();
+    (await second.prepare(modelOf([{ url: back.url, events: ['document.created'] }]))).begin();
     await eventually(() => back.came.length === 2);
     assert.deepEqual(new Set(back.came.map(({ body }) => body.data.id)), new Set([made, other]));
   });
@@ -525,7 +540,7 @@ describe('the routes of webhooks', () => {
       origin: new URL(url).origin,
       collections: [],
       globals: ['site'],
-      events: ['created', 'updated', 'deleted', 'restored'],
+      events: everyEvent,
       waiting: 1,
       parked: 0,
       lastDeliveredAt: null,
@@ -586,7 +601,7 @@ describe('webhooks in the configuration', () => {
       name: 'front',
       collections: '*',
       globals: '*',
-      events: ['created', 'updated', 'deleted', 'restored'],
+      events: everyEvent,
       where: null,
       allowPrivate: false,
     });
@@ -594,13 +609,14 @@ describe('webhooks in the configuration', () => {
 
   it('are refused with every problem, which shows no URL and no secret', async () => {
     const words = 'be "whsec_" and 24 to 64 random bytes in base64, as openssl rand -base64 32 makes them';
+    const allowed = `; allowed: ${everyEvent.map((event) => JSON.stringify(event)).join(', ')}`;
     assert.deepEqual(await problemsOf({}), ['webhooks: must be a list, got an object']);
     assert.deepEqual(
       await problemsOf([
         { nam: 'x' },
         { ...right, url: 'https://ada:hush@example.org', secret: 'whsec_hush', allowPrivate: 'yes' },
         { ...right, name: 'Front', url: 'ftp://hush', where: 5 },
-        { ...right, name: 'a.b', collections: ['post', 'posts', 'posts'], globals: [], events: ['create'] },
+        { ...right, name: 'a.b', collections: ['post', 'posts', 'posts'], globals: [], events: ['document.create'] },
       ]),
       [
         'webhooks.0.nam: is not a key of a webhook; did you mean "name"?',
@@ -617,7 +633,20 @@ describe('webhooks in the configuration', () => {
         'webhooks."a.b".collections.0: "post" is not a collection; did you mean "posts"?; allowed: "__admins", "posts", "people"',
         'webhooks."a.b".collections.2: "posts" is listed twice',
         'webhooks."a.b".globals: must not be empty: leave it out',
-        'webhooks."a.b".events.0: "create" is not an event of webhooks; did you mean "created"?; allowed: "created", "updated", "deleted", "restored"',
+        `webhooks."a.b".events.0: "document.create" is not an event of webhooks; did you mean "document.created"?${allowed}`,
+      ],
+    );
+  });
+
+  it('are refused with the words that events had before, each with the word to write', async () => {
+    const problems = await problemsOf([{ ...right, events: ['created', 'updated', 'deleted', 'restored'] }]);
+    assert.deepEqual(
+      problems.map((problem) => problem.replace(/; allowed: .*$/, '')),
+      [
+        'webhooks.front.events.0: "created" is not an event of webhooks; write "document.created"',
+        'webhooks.front.events.1: "updated" is not an event of webhooks; write "document.updated" for documents, "global.updated" for globals',
+        'webhooks.front.events.2: "deleted" is not an event of webhooks; write "document.deleted", and "document.erased" for erased documents',
+        'webhooks.front.events.3: "restored" is not an event of webhooks; write "document.restored" for documents, "global.restored" for globals',
       ],
     );
   });

@@ -75,7 +75,7 @@ describeWithBucket('A write that needs earlier events, which are in a bucket', (
   const writes: [name: string, expected: number[], write: () => ReturnType<HereService['call']>][] = [
     ['a restore of a version', [200], () => call('POST', `${posts}/${kept.changed}/restore`, { version: 1 })],
     ['a restore of what was deleted', [200], () => call('POST', `${posts}/${kept.deleted}/restore`, { version: 1 })],
-    ['an undo of a bulk call', [200], () => call('POST', `/api/audit/batches/${kept.batch}/undo`)],
+    ['an undo of a bulk call', [200], () => call('POST', `/api/batches/${kept.batch}/undo`)],
     [
       'a create that is sent again',
       [201],

@@ -4,11 +4,11 @@ import { type ApiOperation, headersOfAnyWrite } from '../../openapi/operation.ts
 import { json, ofHooks, refusalForNow, refusals, replayable } from '../../openapi/responses.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 
-/** `POST /api/audit/batches/{batch}/undo` */
+/** `POST /api/batches/{batch}/undo` */
 export function undoOperation(): ApiOperation {
   return forAuditors({
-    id: 'audit_undo',
-    tag: 'events',
+    id: 'undoBatch',
+    tag: 'system',
     summary: 'Undo a bulk call',
     description:
       'Deletes the documents that the call created, restores the documents that it deleted, and sets the fields that it ' +
@@ -19,16 +19,17 @@ export function undoOperation(): ApiOperation {
     query: dryRunParameter,
     headers: headersOfAnyWrite,
     body: 'Undo',
+    isBodyOptional: true,
     answers: {
       200: replayable(json('The result of each document.', 'Undone')),
       ...unknownToLog('There is no bulk call with this id.'),
       ...refusals([408, 413, 415]),
       403: json(
         'A scope is missing, a rule refused a step, or a request with a cookie came from another origin.',
-        'Refusal',
+        'Error',
       ),
-      409: json('Documents have changed since, or were erased; or unique values are taken.', 'Refusal'),
-      422: json('The `Idempotency-Key` was used before, for another request.', 'Refusal'),
+      409: json('Documents have changed since, or were erased; or unique values are taken.', 'Error'),
+      422: json('The `Idempotency-Key` was used before, for another request.', 'Error'),
       ...refusalForNow,
       ...ofHooks(true),
     },

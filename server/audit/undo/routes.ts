@@ -11,7 +11,7 @@ import { readUndo, undo } from './undo.ts';
 export function undoing(server: Server, app: App): void {
   server.route({
     method: 'POST',
-    path: '/api/audit/batches/{batch}/undo',
+    path: '/api/batches/{batch}/undo',
     options: {
       auth: strategy,
       payload: jsonPayload,

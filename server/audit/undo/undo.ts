@@ -110,7 +110,7 @@ export async function undo(call: UndoCall, { batch, isForced }: Undoing): Promis
   }
 
   async function run(): Promise<ResponseObject> {
-    const recorded = await recordAll(call, decide, { streams });
+    const recorded = await recordAll(call, decide, { bulk: { call: 'undo', undoes: batch }, streams });
     return h.response(named(recorded.decisions.map(resultOf), recorded.batch));
   }
 

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../config/schema.ts';
 import { splitStream } from '../../../events/facts/catalogue.ts';
 import { type Header, headerOf } from '../../../events/facts/envelope.ts';
 import type { App } from '../../app.ts';
-import type { AuditAnswerOf } from '../../openapi/answers.ts';
+import type { AnswerOf } from '../../openapi/answers.ts';
 import type { ItemDecision } from './items.ts';
 import { mostDocuments } from './requests.ts';
 
@@ -10,7 +10,7 @@ import { mostDocuments } from './requests.ts';
 type Outcome = 'created' | 'updated' | 'deleted' | 'restored' | 'unchanged';
 
 /** One document in the answer to a bulk call: `version` is its version after the call. */
-export type BulkItemResult = Omit<AuditAnswerOf<'Undone'>['results'][number], 'collection' | 'outcome'> & {
+export type BulkItemResult = Omit<AnswerOf<'Undone'>['results'][number], 'collection' | 'outcome'> & {
   outcome: Outcome;
 };
 

@@ -56,7 +56,7 @@ export async function changeMany(
   async function change(): Promise<ResponseObject> {
     const ids = await idsOf(bulk, chosen, null);
     const streams = ids.map((id) => streamOf(target, id));
-    const { decisions, batch } = await recordAll(bulk, decide, { streams });
+    const { decisions, batch } = await recordAll(bulk, decide, { bulk: { call: operation }, streams });
     return h.response(answerOf(decisions.map(resultOf), batch));
   }
 

@@ -51,7 +51,7 @@ export async function createMany(bulk: BulkCall, { docs, upsertBy }: CreateReque
 
   async function create(): Promise<ResponseObject> {
     const decided = await decide();
-    const { decisions, batch } = await recordAll(bulk, async () => decided, { streams: [] });
+    const { decisions, batch } = await recordAll(bulk, async () => decided, { bulk: { call: 'create' }, streams: [] });
     return h.response({ results: decisions.map(created), batch }).code(201);
   }
 
@@ -139,7 +139,7 @@ async function upsertMany(
   async function upsert(): Promise<ResponseObject> {
     const known = await matchesOf(today, key, claims);
     const streams = [...known.values()].map((id) => streamOf(target, id));
-    const { decisions, batch } = await recordAll(bulk, decide, { streams, isMoved });
+    const { decisions, batch } = await recordAll(bulk, decide, { bulk: { call: 'upsert' }, streams, isMoved });
     return h.response({ results: decisions.map(resultOf), batch });
   }
 

@@ -4,6 +4,7 @@ import type { Collection } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { decideNothing } from '../../../events/facts/accounts.ts';
 import { type Current, decideCreate, decideDelete } from '../../../events/facts/documents.ts';
+import type { Context } from '../../../events/facts/envelope.ts';
 import type { Change, Claim } from '../../../events/facts/log.ts';
 import { authorize, mayRead } from '../../access/access.ts';
 import { checkFieldsWritable } from '../../access/field-access.ts';
@@ -234,6 +235,8 @@ type BulkRecord = { decisions: ItemDecision[]; batch: string | null };
 
 /** How decisions are recorded. */
 type Recording = {
+  /** The kind of the call, and the batch that it undoes, for its events. */
+  bulk: Pick<Context, 'call' | 'undoes'>;
   /** The streams that are known to change. */
   streams: readonly string[];
   /** Whether a document that was new has been created by others meanwhile: then the call decides anew. */
@@ -248,9 +251,10 @@ type Recording = {
 export async function recordAll(
   call: RouteCall,
   decide: () => Promise<ItemDecision[]>,
-  { streams, isMoved = async () => false }: Recording,
+  { bulk, streams, isMoved = async () => false }: Recording,
 ): Promise<BulkRecord> {
   const { app } = call;
+  call.request.app.bulk = bulk;
   const result = await writeMany(call, streams, async () => {
     const decisions = await decide();
     refuseClashes(app, decisions);

@@ -1,6 +1,5 @@
 import type { Model } from '../../../config/model.ts';
 import {
-  choice,
   closed,
   count,
   described,
@@ -26,17 +25,7 @@ import { proofSchemas, signingKeySchemas } from './proof-components.ts';
 
 const slug = described(text, 'The slug of a collection, current or former.');
 
-/** The refusal of a write, which may name documents or headers. */
-const refusalOfWrite = closed(
-  {
-    statusCode: whole,
-    error: text,
-    message: text,
-    errors: listOf(closed({ field: text, message: text })),
-  },
-  ['statusCode', 'error', 'message'],
-);
-/** The refusal of anything else but a wrong request, which alone names fields. */
+/** The refusal of anything but a wrong request, which alone names fields. */
 const refusal = closed({ statusCode: whole, error: text, message: text });
 
 const taken = closed({
@@ -84,30 +73,6 @@ const erasures = {
   Erasures: closed({ docs: listOf(refTo('Erasure', oneErasure)), next: nextNumber }),
 };
 
-const undone = {
-  collection: slug,
-  index: described(count, 'The index of the document in the call, from 0.'),
-  id: text,
-  version: described(place, 'The version after the call.'),
-  outcome: choice(['deleted', 'restored', 'updated', 'unchanged']),
-};
-
-const undoing = {
-  Undo: closed(
-    {
-      force: described(flag, 'True: also undoes the call if documents have changed since.'),
-    },
-    [],
-  ),
-  Undone: closed({
-    matched: described(count, 'The number of documents of the bulk call.'),
-    changed: described(count, 'The number of documents that were changed back; with `dryRun`, that would be.'),
-    results: listOf(closed(undone)),
-    batch: described(orNull(text), 'The id in each event of this call; null if nothing was recorded.'),
-  }),
-  Refusal: refusalOfWrite,
-};
-
 /**
  * Every schema of the document of the audit routes by its name: but for one they are the same for every configuration.
  */
@@ -124,5 +89,4 @@ export const auditSchemas = {
   ...proofSchemas,
   ...signingKeySchemas,
   ...erasures,
-  ...undoing,
 };

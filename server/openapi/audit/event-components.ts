@@ -19,6 +19,7 @@ import {
   time,
   uuid,
 } from '../basics.ts';
+import { bulkKind } from '../batch-components.ts';
 import { actorType } from '../pointing-components.ts';
 
 /** The names of all event types. */
@@ -50,8 +51,8 @@ const header = closed({ ...everyHeader, batch }, namesOf(everyHeader));
 const headerRef = refTo('Header', header);
 
 const context = described(
-  closed({ ip: text, userAgent: text, reason: text, rule: text }, []),
-  'The origin of the request, the reason, and the rule that admitted it.',
+  closed({ ip: text, userAgent: text, reason: text, rule: text, call: bulkKind, undoes: uuid }, []),
+  'The origin of the request, the reason, and the rule that admitted it; of a bulk call its kind, and the batch that it undoes.',
 );
 
 const members = {

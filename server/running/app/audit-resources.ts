@@ -1,3 +1,4 @@
+import { batches } from '../../audit/batches/routes.ts';
 import { erasures } from '../../audit/erasure/routes.ts';
 import { exports } from '../../audit/exports/routes.ts';
 import { feed } from '../../audit/feed-routes.ts';
@@ -7,4 +8,4 @@ import { undoing } from '../../audit/undo/routes.ts';
 import type { Resource } from './resource.ts';
 
 /** The routes about history, proofs, exports and erasures. */
-export const auditResources: readonly Resource[] = [exports, proofs, history, feed, erasures, undoing];
+export const auditResources: readonly Resource[] = [exports, proofs, history, feed, erasures, batches, undoing];

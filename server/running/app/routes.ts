@@ -22,6 +22,7 @@ import { operator } from '../operator.ts';
 import { accountResources } from './account-resources.ts';
 import { auditResources } from './audit-resources.ts';
 import { documentResources, editingResources } from './document-resources.ts';
+import { movedPath } from './moved-paths.ts';
 import type { Resource, RoutedApp } from './resource.ts';
 
 /** In the order in which the OpenAPI document has them. */
@@ -75,7 +76,7 @@ export const routes: Plugin<Options> = {
       path: '/{any*}',
       options: { auth: strategy, payload: noPayload },
       handler: (request) => {
-        throw wrongMethod(request) ?? formerPath(app, request) ?? noRoute(request);
+        throw movedPath(request) ?? wrongMethod(request) ?? formerPath(app, request) ?? noRoute(request);
       },
     });
   },

@@ -64,7 +64,7 @@ const bodies: Record<string, Maker> = {
   retryDelivery: () => undefined,
   retryDeliveries: () => undefined,
   audit_erase: (_, { documents }) => ({ collection: 'posts', id: documents.posts?.[1], reason: 'a test' }),
-  audit_undo: () => ({}),
+  undoBatch: () => ({}),
 };
 
 /** The routes of writes that no document describes, and their bodies: `*` stands for a slug. */

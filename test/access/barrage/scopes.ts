@@ -27,7 +27,7 @@ const auditNeeds: Record<string, AuditPart> = {
   audit_erasure: 'headers',
   audit_events: 'headers',
   audit_feed: 'headers',
-  audit_keys: 'headers',
+  audit_signingKeys: 'headers',
   audit_log: 'headers',
   audit_stamps: 'headers',
   audit_inclusionProof: 'headers',
@@ -52,7 +52,7 @@ const auditNeeds: Record<string, AuditPart> = {
   audit_documentAccess: 'payloads',
   audit_accountAccess: 'payloads',
   audit_invitationAccess: 'payloads',
-  audit_undo: 'payloads',
+  undoBatch: 'payloads',
 };
 
 /** Routes for callers with any credential: their declaration does not name the scope that a key needs. */
@@ -61,6 +61,7 @@ const knownNeeds: Record<string, Need> = {
   readCounts: 'any',
   readSchemas: 'any',
   search: 'any',
+  readBatch: 'any',
   listAllTrash: 'any',
   readOpenApi: { never: 'it needs read of all collections and globals', status: 403 },
   audit_openApi: { oneOf: auditParts.map((audit) => [{ audit }]) },
@@ -72,7 +73,7 @@ const alsoNeeded: Record<string, (slug: string) => readonly Grant[]> = {
   restore: () => [{ audit: 'payloads' }, readsAll],
   restoreGlobal: () => [{ audit: 'payloads' }, readsAll],
   // The call that is undone has created posts.
-  audit_undo: () => [{ right: 'delete', kind: 'collection', slug: 'posts' }],
+  undoBatch: () => [{ right: 'delete', kind: 'collection', slug: 'posts' }],
   listTrash: (slug) => (['read', 'delete'] as const).map((right) => ({ right, kind: 'collection', slug })),
 };
 

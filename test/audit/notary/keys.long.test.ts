@@ -26,7 +26,7 @@ const config = { bcryptCost: 4, collections };
 // biome-ignore lint/suspicious/noExplicitAny: it is what the tests look at
 type Key = any;
 
-/** Files of evidence: `all` are those to verify, `keys` the answer of GET /api/audit/keys. */
+/** Files of evidence: `all` are those to verify, `keys` the answer of GET /api/audit/signing-keys. */
 type Evidence = { all: string[]; kept: string; keys: string; key: Key };
 
 /** Runs a service on a data directory for a while: some posts, and what it says of its keys. */
@@ -36,7 +36,7 @@ async function serve(t: TestContext, data: string, posts = 1): Promise<{ keys: K
     assert.equal((await service.call('POST', '/api/collections/posts', { title: 'x' })).status, 201);
   }
   assert.equal((await service.call('GET', '/api/audit/consistency?from=1')).status, 200);
-  const { status, body } = await service.call('GET', '/api/audit/keys');
+  const { status, body } = await service.call('GET', '/api/audit/signing-keys');
   assert.equal(status, 200);
   await service.stop();
   return { keys: body.keys, stderr: service.output().stderr };
@@ -302,7 +302,7 @@ describe('annals signing-key rotate', () => {
     const kept = join(folder, 'kept.txt');
     writeFileSync(kept, await get('/api/audit/checkpoint'));
     const keys = join(folder, 'keys.json');
-    writeFileSync(keys, await get('/api/audit/keys'));
+    writeFileSync(keys, await get('/api/audit/signing-keys'));
     await service.stop();
     const log = join(folder, 'log.db');
     const db = new Database(join(data, 'log.db'), { readonly: true });
@@ -420,7 +420,7 @@ describe('annals signing-key rotate', () => {
   });
 });
 
-describe('GET /api/audit/keys', () => {
+describe('GET /api/audit/signing-keys', () => {
   it('needs the scope headers, tells why only with payloads, and takes no parameter', async (t) => {
     const scopes = `({ req }) => (req.headers['x-scope'] ?? '').split(',').filter(Boolean)`;
     const source = `export default { ...${JSON.stringify(config)}, audit: ${scopes} };`;
@@ -430,7 +430,7 @@ describe('GET /api/audit/keys', () => {
     assert.equal(replaced.code, 0, replaced.stderr);
     const service = await startHere(t, source, { data });
     const get = (scope: string, query = '') =>
-      service.call('GET', `/api/audit/keys${query}`, undefined, { headers: { 'x-scope': scope } });
+      service.call('GET', `/api/audit/signing-keys${query}`, undefined, { headers: { 'x-scope': scope } });
     assert.equal((await get('')).status, 403);
     assert.equal((await get('headers', '?odd=1')).status, 400);
     const bare = await get('headers');
@@ -443,8 +443,8 @@ describe('GET /api/audit/keys', () => {
     const under = async (scope: object) => {
       const asked = { name: 'x', scopes: [{ collections: '*', operations: ['read'], ...scope }], audit: ['payloads'] };
       const { body } = await service.call('POST', '/api/keys', asked);
-      return (await service.call('GET', '/api/audit/keys', undefined, { key: body.secret })).body.keys[0].replaced
-        .reason;
+      return (await service.call('GET', '/api/audit/signing-keys', undefined, { key: body.secret })).body.keys[0]
+        .replaced.reason;
     };
     assert.equal(await under({}), undefined, 'it is about no collection');
     assert.equal(await under({ globals: '*' }), 'a name stands here');

@@ -81,7 +81,7 @@ describeWithPostgres('annals log move --without-postgres', () => {
     assert.equal((await alone.call('POST', posts, { title: 'two', slug: 'one' })).status, 409);
     assert.equal((await alone.call('POST', posts, { title: 'two', slug: 'two' })).status, 201);
     assert.equal((await login(alone, 'users', email, password)).status, 401);
-    const { keys } = (await alone.call('GET', '/api/audit/keys')).body;
+    const { keys } = (await alone.call('GET', '/api/audit/signing-keys')).body;
     assert.deepEqual(
       keys.map(({ signs, replaced }: { signs: boolean; replaced?: { reason: string } }) => [signs, replaced?.reason]),
       [

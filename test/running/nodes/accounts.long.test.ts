@@ -220,7 +220,7 @@ describeWithPostgres('Accounts of two nodes', () => {
         heads.push({ size, root: root.toString('base64') });
       }
     }
-    const [ofA, ofB] = await Promise.all([two.a, two.b].map((node) => node.call('GET', '/api/audit/keys')));
+    const [ofA, ofB] = await Promise.all([two.a, two.b].map((node) => node.call('GET', '/api/audit/signing-keys')));
     assert.equal(ofA?.body.keys.length, 1, JSON.stringify(ofA?.body));
     assert.deepEqual(ofA?.body.keys[0].verifierKey, ofB?.body.keys[0].verifierKey);
     for (const { size, root } of heads) assert.ok(heads.every((other) => other.size !== size || other.root === root));

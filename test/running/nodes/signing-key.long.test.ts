@@ -39,7 +39,7 @@ async function write(node: Service, title = 'x'): Promise<void> {
 }
 
 async function keysOf(node: Service): Promise<Key[]> {
-  const { status, body } = await node.call('GET', '/api/audit/keys');
+  const { status, body } = await node.call('GET', '/api/audit/signing-keys');
   assert.equal(status, 200, JSON.stringify(body));
   return body.keys;
 }

@@ -1,0 +1,4 @@
+import { listParameters } from '../../queries/query.ts';
+
+/** The query of a bulk call: the page of its documents. */
+export const batchParameters = { limit: listParameters.limit, page: listParameters.page };

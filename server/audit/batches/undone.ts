@@ -1,0 +1,54 @@
+import { type Header, headerOf } from '../../../events/facts/envelope.ts';
+import type { App } from '../../app.ts';
+import { yieldToEventLoop } from '../../platform/yield.ts';
+
+/** The most headers, and the most payloads, that a search for an undoing looks at. */
+const mostHeaders = 10_000;
+const mostPayloads = 100;
+
+/** The event by which an undoing changes a document back, by the event of the call. */
+const wayBack: { readonly [type: string]: string } = {
+  'document.created': 'document.deleted',
+  'document.updated': 'document.updated',
+  'document.deleted': 'document.restored',
+  'document.restored': 'document.deleted',
+};
+
+/**
+ * The first bulk call that has undone a bulk call; null if none has. An undoing changes each document right after the
+ * call, so the next version of its documents names it. One that was forced may come after many versions: it is not
+ * found after more than {@link mostHeaders} of them.
+ *
+ * @param headers the events of the call.
+ */
+export async function undoingOf(app: App, batch: string, headers: readonly Header[]): Promise<string | null> {
+  const { events: log } = app;
+  const upTo = log.head().size;
+  const others = new Set<string>([batch]);
+  let left = mostHeaders;
+  let payloads = mostPayloads;
+
+  function undoes({ batch: other, type, position }: Header, made: Header): boolean {
+    if (other === undefined || others.has(other) || type !== wayBack[made.type] || payloads === 0) return false;
+    payloads -= 1;
+    const context = log.range(position - 1, position)[0]?.context;
+    // The payload of this document may be erased, and not that of another.
+    if (context) others.add(other);
+    return context?.undoes === batch;
+  }
+
+  for (const most of [1, mostHeaders]) {
+    for (const made of headers) {
+      if (left <= 0) return null;
+      const positions = log.positionsWithin(made.stream, { after: made.position, upTo, limit: Math.min(most, left) });
+      left -= positions.length;
+      for (const position of positions) {
+        const [text] = log.headers(position - 1, position);
+        const header = text === undefined ? null : headerOf(text);
+        if (header && undoes(header, made)) return header.batch ?? null;
+      }
+      if (positions.length > 100 || made.version % 25 === 0) await yieldToEventLoop();
+    }
+  }
+  return null;
+}

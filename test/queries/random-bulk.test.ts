@@ -97,8 +97,8 @@ describe(`Bulk calls against single calls (TEST_SEED=${seed})`, () => {
     }
   }
 
-  /** Both collections are the same but for ids and times; so are the histories of the documents of a call. */
-  async function compare(kind: Kind, touched: readonly string[], what: string): Promise<State> {
+  /** Both collections are the same but for ids and times. */
+  async function compare(kind: Kind, what: string): Promise<State> {
     const [made, wanted] = [await stateOf(kind, 'bulk'), await stateOf(kind, 'single')];
     const plain = ({ id: _, createdAt: __, updatedAt: ___, ...rest }: JsonObject) => rest;
     assertSame(
@@ -106,8 +106,6 @@ describe(`Bulk calls against single calls (TEST_SEED=${seed})`, () => {
       [...wanted].map(([id, doc]) => [id, plain(doc)]),
       what,
     );
-    for (const id of touched)
-      assertSame(await historyOf(kind, 'bulk', id), await historyOf(kind, 'single', twins.get(id) ?? ''), what);
     return made;
   }
 
@@ -134,17 +132,19 @@ describe(`Bulk calls against single calls (TEST_SEED=${seed})`, () => {
       else if (id !== null) await single(kind, 'PATCH', `/${twins.get(id)}`, sent);
       else twins.set(results[index]?.id ?? '', (await single(kind, 'POST', '', sent)).id);
     }
-    const touched = results.map(({ id }) => id);
-    const after = await compare(kind, touched, what);
+    const after = await compare(kind, what);
     count(call.name);
     let [from, to, batch] = [after, before, body.batch];
     for (let times = 0; times < one.undone && batch !== null; times += 1) {
       const undone = await done(service.call('POST', names.undo(batch), {}));
       await redo(kind, from, to);
-      assertSame(undone.changed, body.changed ?? undone.changed, what);
-      [from, to, batch] = [await compare(kind, touched, `${what}, undone ${times + 1}`), from, undone.batch];
+      // A hook may make of the former values those that are there.
+      if (kind === 'plain') assertSame(undone.changed, body.changed ?? undone.changed, what);
+      [from, to, batch] = [await compare(kind, `${what}, undone ${times + 1}`), from, undone.batch];
       count(`undone ${times + 1}`);
     }
+    for (const { id } of results)
+      assertSame(await historyOf(kind, 'bulk', id), await historyOf(kind, 'single', twins.get(id) ?? ''), what);
   }
 
   for (const kind of kinds) {

@@ -98,12 +98,12 @@ describe(`Lists over HTTP against documents in memory (TEST_SEED=${seed})`, () =
     let what = '';
     let pages = 0;
     for (let after: string | null = ''; after !== null; pages += 1) {
-      const { path, answer } = await ask(question, { limit, [names.after]: after });
+      const { path, answer } = await ask(question, { limit, [names.next]: after });
       if (isTooMuch(answer)) return { refused: true };
       what ||= `${question.role} ${decodeURIComponent(path)}`;
       const body = await done(Promise.resolve(answer));
       docs.push(...body.docs);
-      after = body[names.nextCursor];
+      after = body[names.next];
       assert.ok(pages <= all.length, `${what} does not end`);
     }
     assertSame(docs, all.map(show), what);

@@ -1,6 +1,7 @@
 import { segment } from './address.ts';
 import { isObject } from './answers.ts';
 import type { Caller } from './calls.ts';
+import { isPage } from './documents.ts';
 import { ApiError } from './errors.ts';
 import type { CallOptions } from './options.ts';
 import type { Login } from './types/answers.ts';
@@ -43,16 +44,13 @@ export function accountsOf({ bodyOf, session }: Caller, slug: string) {
       session.replace(token, answer.token);
       return answer;
     },
-    sessions: async (options?: CallOptions) => {
-      return (await bodyOf<{ sessions: unknown[] }>({ method: 'GET', path: `${path}/sessions`, options })).sessions;
-    },
+    sessions: (options?: object) => bodyOf({ method: 'GET', path: `${path}/sessions`, options, gives: isPage }),
     endOwnSession: (sid: string, options?: CallOptions) =>
       bodyOf({ method: 'DELETE', path: `${path}/sessions/${segment('the id of a session', sid)}`, options }),
     invite: (data: object, options?: CallOptions) => bodyOf({ method: 'POST', path: `${path}/invite`, data, options }),
-    invitations: async (options?: CallOptions) => {
-      const call = { method: 'GET', path: `${path}/invitations`, options } as const;
-      return (await bodyOf<{ invitations: unknown[] }>(call)).invitations;
-    },
+    invitations: (options?: object) => bodyOf({ method: 'GET', path: `${path}/invitations`, options, gives: isPage }),
+    invitation: async (id: string, options?: CallOptions) =>
+      bodyOf({ method: 'GET', path: `${path}/invitations/${segment('the id of an invitation', id)}`, options }),
     withdrawInvitation: (id: string, options?: CallOptions) =>
       bodyOf({ method: 'DELETE', path: `${path}/invitations/${segment('the id of an invitation', id)}`, options }),
     account: (id: string, options?: CallOptions) =>

@@ -30,7 +30,7 @@ import type {
   SelectedGlobalOf,
   UploadSlug,
 } from './types/config.ts';
-import type { DryRun, HistoryOptions, PageOptions, ReadOptions, SearchOptions } from './types/reads.ts';
+import type { DryRun, HistoryOptions, PageOptions, Paging, ReadOptions, SearchOptions } from './types/reads.ts';
 import type { Schemas } from './types/schemas.ts';
 
 /** The methods of a collection. If the configuration is not known at compile time, every collection has all of them. */
@@ -87,8 +87,10 @@ export type KeyInput<C extends AnyConfig> = {
 
 /** The methods for API keys, for callers who may manage them. */
 export type Keys<in out C extends AnyConfig> = {
-  /** The API keys that are not revoked, oldest first. */
-  list: (options?: CallOptions) => Promise<ApiKey[]>;
+  /** A page of the API keys that are not revoked, oldest first. */
+  list: (options?: Paging) => Promise<Page<ApiKey>>;
+  /** A key that is not revoked. */
+  get: (id: string, options?: CallOptions) => Promise<ApiKey>;
   /** Makes a key. Only this answer contains the secret. */
   create: (input: KeyInput<C>, options?: ReasonOptions) => Promise<ApiKeyWithSecret>;
   /**
@@ -102,13 +104,17 @@ export type Keys<in out C extends AnyConfig> = {
 
 /** The methods for webhooks, for callers who may manage API keys. */
 export type Webhooks = {
-  /** The webhooks of the configuration, with the state of their deliveries. */
-  list: (options?: CallOptions) => Promise<Webhook[]>;
-  /** The deliveries that have not succeeded yet, oldest first. */
+  /** A page of the webhooks of the configuration, with the state of their deliveries. */
+  list: (options?: Paging) => Promise<Page<Webhook>>;
+  /** A webhook, by its name. */
+  get: (name: string, options?: CallOptions) => Promise<Webhook>;
+  /** A page of the deliveries that have not succeeded yet, oldest first. */
   deliveries: (
     name: string,
-    options?: CallOptions & { state?: 'all' | 'waiting' | 'parked'; limit?: number; page?: number },
+    options?: Paging & { state?: 'all' | 'waiting' | 'parked' | undefined },
   ) => Promise<Page<Delivery>>;
+  /** A delivery that has not succeeded yet. */
+  delivery: (name: string, id: string, options?: CallOptions) => Promise<Delivery>;
   /** Makes a delivery due immediately. */
   retry: (name: string, id: string, options?: CallOptions) => Promise<Delivery>;
   /** Makes all deliveries of a webhook due immediately. */
@@ -125,8 +131,8 @@ export type DraftTarget<C extends AnyConfig> =
 
 /** The methods for unsaved changes of the user. The service keeps each for 30 days. */
 export type Drafts<in out C extends AnyConfig> = {
-  /** The unsaved changes to documents and globals that the user may read, newest first, without `data`. */
-  list: (options?: CallOptions) => Promise<OwnDraft[]>;
+  /** A page of the unsaved changes to documents and globals that the user may read, newest first, without `data`. */
+  list: (options?: Paging) => Promise<Page<OwnDraft>>;
   /** The unsaved changes to a document or global, with `data`. */
   get: (target: DraftTarget<C>, options?: CallOptions) => Promise<OwnDraftWithData>;
   /** Stores unsaved changes, and replaces earlier ones. `version` is the version of the document that they change. */

@@ -1,6 +1,7 @@
 import { segment } from './address.ts';
 import type { Drafts, DraftTarget } from './api.ts';
 import type { Caller } from './calls.ts';
+import { isPage } from './documents.ts';
 import type { CallOptions, WriteOptions } from './options.ts';
 import type { AnyConfig } from './types/config.ts';
 
@@ -9,8 +10,7 @@ const path = '/api/drafts';
 /** The calls about unsaved changes of the user. */
 export function draftsOf({ bodyOf }: Caller) {
   return {
-    list: async (options?: CallOptions) =>
-      (await bodyOf<{ drafts: unknown[] }>({ method: 'GET', path, options })).drafts,
+    list: (options?: object) => bodyOf({ method: 'GET', path, options, gives: isPage }),
     get: (target: DraftTarget<AnyConfig>, options?: CallOptions) =>
       bodyOf({ method: 'GET', path: pathOf(target), options }),
     keep: (target: DraftTarget<AnyConfig>, draft: object, options?: WriteOptions) =>

@@ -1,20 +1,22 @@
 import { segment } from './address.ts';
 import type { Keys } from './api.ts';
 import type { Caller } from './calls.ts';
+import { isPage } from './documents.ts';
 import type { CallOptions, ReasonOptions } from './options.ts';
 import type { AnyConfig } from './types/config.ts';
 
 const path = '/api/keys';
 
 /**
- * The calls about API keys. Only the list is repeated after a failure: a repeated rotation, for example, would make
+ * The calls about API keys. Only reads are repeated after a failure: a repeated rotation, for example, would make
  * another secret.
  */
 export function keysOf({ bodyOf }: Caller) {
   const pathOf = (id: string) => `${path}/${segment('the id of an API key', id)}`;
 
   return {
-    list: async (options?: CallOptions) => (await bodyOf<{ keys: unknown[] }>({ method: 'GET', path, options })).keys,
+    list: (options?: object) => bodyOf({ method: 'GET', path, options, gives: isPage }),
+    get: async (id: string, options?: CallOptions) => bodyOf({ method: 'GET', path: pathOf(id), options }),
     create: (data: object, options?: ReasonOptions) => bodyOf({ method: 'POST', path, data, options }),
     rotate: (
       id: string,

@@ -307,8 +307,11 @@ export type DeliveryQuery = { state: 'all' | 'waiting' | 'parked'; limit: number
 
 /** The webhooks, which the main thread serves. Null stands for a webhook or delivery that does not exist. */
 export type WebhookPort = {
-  all: () => Promise<WebhookView[]>;
+  /** A page of the webhooks, in the order of the configuration, and their number. */
+  page: (asked: { limit: number; page: number }) => Promise<{ webhooks: WebhookView[]; total: number }>;
+  find: (name: string) => Promise<WebhookView | null>;
   deliveries: (name: string, query: DeliveryQuery) => Promise<{ deliveries: DeliveryView[]; total: number } | null>;
+  delivery: (name: string, id: string) => Promise<DeliveryView | null>;
   retry: (name: string, id: string) => Promise<DeliveryView | null>;
   retryAll: (name: string) => Promise<WebhookView | null>;
 };

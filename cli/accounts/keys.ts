@@ -65,13 +65,17 @@ export async function listKeys(
   environment: NodeJS.ProcessEnv,
 ): Promise<number> {
   const own = await configured(settings);
-  let keys: Key[] = [];
-  const receive = async (response: IncomingMessage) => {
-    ({ keys } = (await json(response)) as { keys: Key[] });
-  };
-  const take = { signal: AbortSignal.timeout(callMilliseconds), receive };
-  const answered = await callAsOperator(own, { path: '/api/keys', take });
-  if (answered.status >= 300) return reportRefusal(answered);
+  const keys: Key[] = [];
+  for (let page: number | null = 1; page !== null; ) {
+    const receive = async (response: IncomingMessage) => {
+      const { docs, nextPage } = (await json(response)) as { docs: Key[]; nextPage: number | null };
+      keys.push(...docs);
+      page = nextPage;
+    };
+    const take = { signal: AbortSignal.timeout(callMilliseconds), receive };
+    const answered = await callAsOperator(own, { path: `/api/keys?limit=100&page=${page}`, take });
+    if (answered.status >= 300) return reportRefusal(answered);
+  }
   if (flags.json) return printLine(JSON.stringify({ keys }));
   for (const line of table(keys, environment)) printLine(line);
   return 0;

@@ -50,6 +50,7 @@ import type {
   HistoryOptions,
   ListOptions,
   PageOptions,
+  Paging,
   ReadOptions,
   UncountedOptions,
 } from './reads.ts';
@@ -203,14 +204,16 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
   me: (options?: CallOptions) => Promise<UserOf<C, Slug>>;
   /** Gets a new token with a later expiry. The client keeps it. */
   refreshToken: (options?: CallOptions) => Promise<{ token: string }>;
-  /** The sessions of the user that have not ended, oldest first. */
-  sessions: (options?: CallOptions) => Promise<Session[]>;
+  /** A page of the sessions of the user that have not ended, oldest first. */
+  sessions: (options?: Paging) => Promise<Page<Session>>;
   /** Ends a session of the user, and returns its last state. */
   endOwnSession: (sid: string, options?: CallOptions) => Promise<Session>;
   /** Sends an invitation by mail. */
   invite: (input: { email: string }, options?: CallOptions) => Promise<Success>;
-  /** The invitations that can still be accepted, for users who may invite; oldest first. */
-  invitations: (options?: CallOptions) => Promise<Invitation[]>;
+  /** A page of the invitations that can still be accepted, for users who may invite; oldest first. */
+  invitations: (options?: Paging) => Promise<Page<Invitation>>;
+  /** An invitation that can still be accepted. */
+  invitation: (id: string, options?: CallOptions) => Promise<Invitation>;
   /** Withdraws an invitation, and returns its last state. */
   withdrawInvitation: (id: string, options?: CallOptions) => Promise<Invitation>;
   /** The lock and the sessions of an account, for callers who may update the account. */

@@ -71,12 +71,14 @@ export type GroupOptions<C extends AnyConfig, Slug extends string> = CallOptions
   asOf?: Moment | undefined;
 };
 
-/** The options of a page of references or of deleted documents. */
-export type PageOptions = CallOptions & {
+/** The options of a page of a list: its number, from 1, and its number of entries, at most 100; default 10. */
+export type Paging = CallOptions & {
   limit?: number | undefined;
   page?: number | undefined;
-  asOf?: Moment | undefined;
 };
+
+/** The options of a page of references or of deleted documents. */
+export type PageOptions = Paging & { asOf?: Moment | undefined };
 
 /**
  * The options of a search: the maximum number of results (default 20) and the collections to search (default: all that

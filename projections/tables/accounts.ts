@@ -78,6 +78,7 @@ type AccountRow = {
   reset_expires_at: number | null;
   last_login_at: number | null;
 };
+type SessionPage = [category: string, id: string, now: number, limit: number, skipped: number];
 type ResetRow = Omit<Reset, keyof AccountRef> & { stream: string };
 
 /** Reads what the log says about accounts. */
@@ -96,11 +97,18 @@ export function openAccounts(db: Sqlite) {
   const selectHolder = db
     .prepare<[sid: string], string>("SELECT category || '/' || id FROM sessions WHERE sid = ?")
     .pluck();
-  const selectSessions = db.prepare<[category: string, id: string], Session>(
-    `SELECT sid, category, id, started_at AS startedAt, refreshed_at AS refreshedAt, expires_at AS expiresAt, ip,
+  const session = `SELECT sid, category, id, started_at AS startedAt, refreshed_at AS refreshedAt, expires_at AS expiresAt, ip,
        user_agent AS userAgent
-     FROM sessions WHERE category = ? AND id = ? ORDER BY started_at, sid`,
+     FROM sessions WHERE category = ? AND id = ?`;
+  const selectSessions = db.prepare<[category: string, id: string], Session>(`${session} ORDER BY started_at, sid`);
+  const selectSessionPage = db.prepare<SessionPage, Session>(
+    `${session} AND expires_at > ? ORDER BY started_at, sid LIMIT ? OFFSET ?`,
   );
+  const countSessions = db
+    .prepare<[category: string, id: string, now: number], number>(
+      'SELECT count(*) FROM sessions WHERE category = ? AND id = ? AND expires_at > ?',
+    )
+    .pluck();
   const invite =
     'SELECT id, category, email, inviter, created_at AS createdAt, expires_at AS expiresAt, version FROM invites';
   const selectInvite = db.prepare<[id: string], Invite>(`${invite} WHERE id = ?`);
@@ -132,6 +140,12 @@ export function openAccounts(db: Sqlite) {
     return { category: account.category, id: account.id, version, credential, email, expiresAt };
   }
 
+  /** Both reads see the same state. */
+  const sessionPage = db.transaction((...asked: SessionPage) => {
+    const [category, id, now] = asked;
+    return { found: selectSessionPage.all(...asked), total: countSessions.get(category, id, now) ?? 0 };
+  });
+
   return {
     account,
     reset,
@@ -144,6 +158,11 @@ export function openAccounts(db: Sqlite) {
     holder: (sid: string): string | null => selectHolder.get(sid) ?? null,
     /** The sessions of one account, oldest first. */
     sessions: (category: Category, id: string): Session[] => selectSessions.all(category, id),
+    /** A page of the sessions of one account that expire after `now`, oldest first, and their number. */
+    sessionPage: (
+      { category, id }: AccountRef,
+      { now, limit, page }: { now: number; limit: number; page: number },
+    ): { found: Session[]; total: number } => sessionPage(category, id, now, limit, (page - 1) * limit),
     invite: (id: string): Invite | null => selectInvite.get(id) ?? null,
     /** The invitations into a collection, oldest first. */
     invites: (category: Category): Invite[] => selectInvites.all(category),

@@ -103,7 +103,17 @@ export function openApiKeys(db: Sqlite) {
   const selectAll = db.prepare<[], ApiKeyRow>(
     `SELECT ${columns} FROM ${apiKeyTable} WHERE is_revoked = 0 ORDER BY created_at, id`,
   );
+  const selectPage = db.prepare<[limit: number, skipped: number], ApiKeyRow>(
+    `SELECT ${columns} FROM ${apiKeyTable} WHERE is_revoked = 0 ORDER BY created_at, id LIMIT ? OFFSET ?`,
+  );
+  const selectCount = db.prepare<[], number>(`SELECT count(*) FROM ${apiKeyTable} WHERE is_revoked = 0`).pluck();
   const selectVersion = db.prepare<[], number>(`SELECT coalesce(max(version), 0) FROM ${apiKeyTable}`).pluck();
+
+  /** Both reads see the same state. */
+  const pageOf = db.transaction((limit: number, skipped: number) => ({
+    rows: selectPage.all(limit, skipped),
+    total: selectCount.get() ?? 0,
+  }));
 
   return {
     /** A key; a revoked key too, for its name. */
@@ -115,6 +125,11 @@ export function openApiKeys(db: Sqlite) {
     state: (id: string): KeyState | null => selectState.get(id) ?? null,
     /** The keys that are not revoked, oldest first. */
     all: (): ApiKeyRecord[] => selectAll.all().map(recordOf),
+    /** A page of these keys, and their number. */
+    page({ limit, page }: { limit: number; page: number }): { found: ApiKeyRecord[]; total: number } {
+      const { rows, total } = pageOf(limit, (page - 1) * limit);
+      return { found: rows.map(recordOf), total };
+    },
     /** The version of the stream of keys, as far as it is in the table. */
     version: (): number => selectVersion.get() ?? 0,
   };

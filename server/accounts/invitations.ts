@@ -9,12 +9,16 @@ import { noteAdmission } from '../access/admission.ts';
 import type { App, Call } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { type AuthTarget, authTargets, requireLiving } from '../callers/sessions.ts';
+import { paceOf } from '../documents/read/reading.ts';
+import { sendText } from '../documents/read/sending.ts';
+import { pageText } from '../documents/read/serialize.ts';
 import { noPayload } from '../http/body.ts';
 import { idOf } from '../http/requests.ts';
 import type { AnswerOf } from '../openapi/answers.ts';
-import { rejectQuery } from '../queries/parameters.ts';
+import { entriesOf, pageParameters } from '../queries/pages.ts';
+import { readQuery, rejectQuery } from '../queries/parameters.ts';
 import { tryToRecord } from './record.ts';
-import { invitationsOperation, withdrawOperation } from './registration-operations.ts';
+import { invitationsOperation, readInvitationOperation, withdrawOperation } from './registration-operations.ts';
 
 /** An invitation as answers show it. */
 type InvitationView = AnswerOf<'Invitation'>;
@@ -25,20 +29,30 @@ const maxTries = 100;
 /** The open invitations into each auth collection, for users who may invite to it. */
 export function invitations(server: Server, app: App): void {
   for (const target of authTargets(app)) {
-    const { slug, category, model } = target;
+    const { slug, model } = target;
     const path = `/api/collections/${slug}/invitations`;
     server.route([
       {
         method: 'GET',
         path,
         options: { auth: strategy, plugins: { openApi: () => invitationsOperation(model) } },
+        handler: async (request, h) => {
+          const call = { app, request, target };
+          await requireInviter(call);
+          const query = readQuery(pageParameters, request.query, app);
+          const seen = await seenInvites(call);
+          return sendText(h, pageText(entriesOf(seen, query).map(viewOf), seen.length, query));
+        },
+      },
+      {
+        method: 'GET',
+        path: `${path}/{id}`,
+        options: { auth: strategy, plugins: { openApi: () => readInvitationOperation(model) } },
         handler: async (request) => {
           const call = { app, request, target };
           await requireInviter(call);
           rejectQuery(request.query);
-          const open = app.accounts.invites(category).filter((invite) => isOpen(app, invite));
-          const own = await Promise.all(open.map((invite) => mayInvite(call, invite)));
-          return { invitations: open.filter((_, index) => own[index]).map(viewOf) };
+          return viewOf(await seenInvite(call, idOf(request)));
         },
       },
       {
@@ -63,6 +77,30 @@ export function isOpen({ clock, byCategory }: App, { expiresAt, inviter }: Invit
 }
 
 /**
+ * The open invitations that the caller may send, oldest first.
+ *
+ * @throws DomainError `unavailable` if the rule takes too long.
+ */
+async function seenInvites(call: Call<AuthTarget['model']>): Promise<Invite[]> {
+  const { app, target } = call;
+  const pace = paceOf(call);
+  const seen: Invite[] = [];
+  for (const invite of app.accounts.invites(target.category)) {
+    await pace();
+    if (isOpen(app, invite) && (await mayInvite(call, invite))) seen.push(invite);
+  }
+  return seen;
+}
+
+/** An open invitation. @throws DomainError `not-found`, also for an invitation that the caller may not send. */
+async function seenInvite(call: Call<AuthTarget['model']>, id: string): Promise<Invite> {
+  const { app, target } = call;
+  const invite = app.accounts.invite(id);
+  if (invite?.category === target.category && isOpen(app, invite) && (await mayInvite(call, invite))) return invite;
+  throw new DomainError('not-found', `there is no open invitation ${show(id)} to ${target.slug}`);
+}
+
+/**
  * Ends an invitation.
  *
  * @returns the invitation as it was.
@@ -72,9 +110,7 @@ async function withdraw(call: Call<AuthTarget['model']>, id: string): Promise<In
   const { app, request, target } = call;
   // An acceptance that comes first leaves nothing to withdraw; a mail that was sent meanwhile moves the stream.
   for (let count = 1; count <= maxTries; count += 1) {
-    const invite = app.accounts.invite(id);
-    const isOwn = invite?.category === target.category && isOpen(app, invite) && (await mayInvite(call, invite));
-    if (!isOwn) throw new DomainError('not-found', `there is no open invitation ${show(id)} to ${target.slug}`);
+    const invite = await seenInvite(call, id);
     requireLiving(app, request);
     noteAdmission(request, target, 'create');
     if (await tryToRecord(call, decideWithdrawal(invite))) return invite;

@@ -13,6 +13,7 @@ import {
   refusalsForNow,
   unauthorized,
 } from '../openapi/responses.ts';
+import { pageParameters } from '../queries/pages.ts';
 
 /** Routes without authentication, under the rate limit. */
 export const countedCaller: AdmittedCallers = { kind: 'anybody', isCounted: true };
@@ -98,9 +99,10 @@ export function sessionsOperation({ slug }: Collection): ApiOperation {
     ...about('listSessions', slug),
     summary: 'List the sessions of the user',
     description:
-      'Lists the sessions of the user, oldest first, with the start time, the address and the program. `isCurrent` is the session of ' +
-      'this request.',
-    answers: { 200: json('The active sessions.', 'Sessions'), ...refusals([400, 500]) },
+      'Returns a page of the sessions of the user, oldest first, with the start time, the address and the program. `isCurrent` is ' +
+      'the session of this request.',
+    query: pageParameters,
+    answers: { 200: json('A page of the active sessions.', 'Sessions'), ...refusals([400, 500]) },
     caller: { kind: 'user', of: slug },
   };
 }

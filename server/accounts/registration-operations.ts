@@ -3,6 +3,7 @@ import type { Collection } from '../../config/model.ts';
 import { anyField, hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
 import type { ApiOperation } from '../openapi/operation.ts';
 import { created, type DescribedAnswers, json, ofHooks, refusals, refusalsForNow } from '../openapi/responses.ts';
+import { pageParameters } from '../queries/pages.ts';
 import { about, countedCaller, ofBodies, withCookie } from './operations.ts';
 
 /** `POST /api/collections/<slug>/invite` */
@@ -26,17 +27,37 @@ export function inviteOperation({ slug }: Collection): ApiOperation {
   };
 }
 
+const ofInvitation = Joi.object({ id: Joi.string().guid().required().description('The id of the invitation.') });
+
 /** `GET /api/collections/<slug>/invitations` */
 export function invitationsOperation({ slug }: Collection): ApiOperation {
   return {
     ...about('listInvitations', slug),
     summary: `List the open invitations to ${slug}`,
     description:
-      'Lists the open invitations that the user would be allowed to send, oldest first. Needs a user who may create accounts ' +
-      'here; an API key alone is refused.',
+      'Returns a page of the open invitations that the user would be allowed to send, oldest first. Needs a user who may ' +
+      'create accounts here; an API key alone is refused.',
+    query: pageParameters,
     answers: {
-      200: json('The open invitations.', 'Invitations'),
+      200: json('A page of the open invitations.', 'Invitations'),
       403: json('The user may not create users here.', 'Error'),
+      ...refusals([400, 500]),
+    },
+    caller: { kind: 'user' },
+  };
+}
+
+/** `GET /api/collections/<slug>/invitations/{id}` */
+export function readInvitationOperation({ slug }: Collection): ApiOperation {
+  return {
+    ...about('readInvitation', slug),
+    summary: 'Read an invitation',
+    description: 'Returns an open invitation that the user would be allowed to send, as the list shows it.',
+    params: ofInvitation,
+    answers: {
+      200: json('The invitation.', 'Invitation'),
+      403: json('The user may not create users here.', 'Error'),
+      404: json('There is no such open invitation.', 'Error'),
       ...refusals([400, 500]),
     },
     caller: { kind: 'user' },
@@ -49,7 +70,7 @@ export function withdrawOperation({ slug }: Collection): ApiOperation {
     ...about('withdrawInvitation', slug),
     summary: 'Withdraw an invitation',
     description: 'Ends an open invitation: its link no longer works, and a mail that waits is not sent.',
-    params: Joi.object({ id: Joi.string().guid().required().description('The id of the invitation.') }),
+    params: ofInvitation,
     answers: {
       200: json('The invitation that was withdrawn.', 'Invitation'),
       403: json('The user may not create users here, or a write under a cookie came from another origin.', 'Error'),

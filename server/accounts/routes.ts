@@ -19,10 +19,12 @@ import {
 import { tokenFor } from '../callers/tokens.ts';
 import { leftBehind, unstored } from '../callers/vary.ts';
 import { sendText } from '../documents/read/sending.ts';
+import { pageText } from '../documents/read/serialize.ts';
 import { tooBusy } from '../documents/write/passwords.ts';
 import { jsonPayload, noPayload, readBody } from '../http/body.ts';
 import { addressOf } from '../http/requests.ts';
-import { rejectQuery } from '../queries/parameters.ts';
+import { pageParameters } from '../queries/pages.ts';
+import { readQuery, rejectQuery } from '../queries/parameters.ts';
 import {
   endSessionOperation,
   loginOperation,
@@ -32,7 +34,7 @@ import {
   sessionsOperation,
 } from './operations.ts';
 import { record, recordLater } from './record.ts';
-import { sendEnded, sessionsOf } from './session-answers.ts';
+import { sendEnded, sessionPage, sessionsOf } from './session-answers.ts';
 import { userAnswersOf } from './user-answers.ts';
 
 /** Login, logout, the current user and sessions (contract, section 4.4), for each auth collection. */
@@ -114,10 +116,11 @@ function sessionRoutes(app: App, target: AuthTarget): ServerRoute[] {
       method: 'GET',
       path,
       options: { auth: strategy, plugins: { openApi: () => sessionsOperation(model) } },
-      handler: (request) => {
+      handler: (request, h) => {
         const { sid, id } = requireSession(request, target);
-        rejectQuery(request.query);
-        return { sessions: sessionsOf(app, { category, id }, sid) };
+        const query = readQuery(pageParameters, request.query, app);
+        const { sessions, total } = sessionPage(app, { account: { category, id }, own: sid }, query);
+        return sendText(h, pageText(sessions, total, query));
       },
     },
     {

@@ -14,6 +14,7 @@ import {
   namesOf,
   ofType,
   orNull,
+  pageOf,
   refTo,
   type Shape,
   text,
@@ -87,12 +88,12 @@ export const accountSchemas = {
   ResetPassword: closed({ token: oneTimeToken, password: newPassword }),
   Invite: closed({ email: accountEmail }),
   Invitation: invitation,
-  Invitations: closed({ invitations: listOf(refTo('Invitation', invitation)) }),
+  Invitations: pageOf(refTo('Invitation', invitation)),
   OwnDraft: ownDraft,
   OwnDraftWithData: ofType<DraftSubject & Omit<Members<typeof shownDraftWithData>, 'id'>>(
     closed({ collection: text, global: text, ...shownDraftWithData }, namesOf(shownDraftWithData)),
   ),
-  OwnDrafts: closed({ drafts: listOf(refTo('OwnDraft', ownDraft)) }),
+  OwnDrafts: pageOf(refTo('OwnDraft', ownDraft)),
   NewOwnDraft: closed(
     {
       data: draftData,
@@ -120,7 +121,7 @@ export const accountSchemas = {
     hasPassword: flag,
     sessions: listOf(refTo('Session', session)),
   }),
-  Sessions: closed({ sessions: listOf(refTo('Session', session)) }),
+  Sessions: pageOf(refTo('Session', session)),
 };
 
 /** The answer to a log-in, with the document of the user. */

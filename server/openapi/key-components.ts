@@ -7,6 +7,7 @@ import {
   either,
   listOf,
   orNull,
+  pageOf,
   refTo,
   type Shape,
   text,
@@ -33,7 +34,7 @@ const secret = described(text, 'The secret, for the header `x-api-key`. It is sh
 export const keySchemas = {
   ApiKey: key,
   ApiKeyWithSecret: closed({ ...members, secret }),
-  ApiKeys: closed({ keys: listOf(refTo('ApiKey', key)) }),
+  ApiKeys: pageOf(refTo('ApiKey', key)),
   KeyScope: scope,
 };
 

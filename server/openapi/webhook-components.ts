@@ -50,6 +50,6 @@ const delivery = closed({
 export const webhookSchemas = {
   Webhook: webhook,
   DeliveryList: pageOf(refTo('Delivery', delivery)),
-  Webhooks: closed({ webhooks: listOf(refTo('Webhook', webhook)) }),
+  Webhooks: pageOf(refTo('Webhook', webhook)),
   Delivery: delivery,
 };

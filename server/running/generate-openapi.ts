@@ -32,7 +32,14 @@ export async function generateOpenApi(api: Api, model: Model, threadData: Thread
     elsewhere: refuse,
     progress: refuse,
   };
-  const webhooks = { all: refuse, deliveries: refuse, retry: refuse, retryAll: refuse };
+  const webhooks = {
+    page: refuse,
+    find: refuse,
+    deliveries: refuse,
+    delivery: refuse,
+    retry: refuse,
+    retryAll: refuse,
+  };
   const answerSlots = { take: refuse, free: refuse };
   const bulkQueue = { take: refuse, begin: refuse, end: refuse };
   const missingIndexes = { note: refuse, all: refuse };

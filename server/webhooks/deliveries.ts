@@ -77,6 +77,11 @@ export function openDeliveries(path: string, log: { id: string; size: number }, 
     release: (webhook: string, at: number, since: number): void => void sql.releaseFound.run({ webhook, at, since }),
     /** Makes all due now, of each document the earliest; parked ones are tried for another 3 days. */
     retryAll: (webhook: string, at: number): void => allRetried.immediate(sql, webhook, at),
+    /** A delivery that has not succeeded yet; null without one. */
+    find: (webhook: string, id: string): Delivery | null => {
+      const row = sql.selectById.get(webhook, id);
+      return row ? deliveryOf(row) : null;
+    },
     page: (webhook: string, request: DeliveryQuery) => paged(sql, webhook, request),
     progress: (name: string): WebhookProgress => ({
       position: sql.selectPosition.get(name) ?? 0,

@@ -2,19 +2,22 @@ import Joi from 'joi';
 import type { AdmittedCallers } from '../openapi/callers.ts';
 import type { ApiOperation } from '../openapi/operation.ts';
 import { type DescribedAnswers, json, refusals } from '../openapi/responses.ts';
-import { pageLimits } from '../queries/limits.ts';
-import { count, oneOf } from '../queries/parameters.ts';
+import { pageParameters } from '../queries/pages.ts';
+import { oneOf } from '../queries/parameters.ts';
 
 const tag = 'system';
 const caller: AdmittedCallers = { kind: 'manager' };
 const name = Joi.string().required().description('The name of the webhook.');
 const noWebhook: DescribedAnswers = { 404: json('There is no such webhook.', 'Error') };
+const ofDelivery = Joi.object({ name, id: Joi.string().required().description('The id of the delivery.') });
+const noDelivery: DescribedAnswers = {
+  404: json('There is no such webhook or delivery; a delivery that has succeeded is gone.', 'Error'),
+};
 
 /** The query of the deliveries of a webhook. */
 export const deliveryParameters = {
   state: oneOf(['all', 'waiting', 'parked'], 'all', 'The state of the deliveries.'),
-  limit: count(pageLimits, 'Deliveries per page'),
-  page: count({ least: 1, otherwise: 1 }, 'The page, from 1.'),
+  ...pageParameters,
 };
 
 /** `GET /api/webhooks` */
@@ -23,8 +26,27 @@ export function listWebhooksOperation(): ApiOperation {
     id: 'listWebhooks',
     tag,
     summary: 'List the webhooks',
-    description: 'Lists the webhooks of the configuration, and how far each has come in the log.',
-    answers: { 200: json('The webhooks.', 'Webhooks'), ...refusals([400, 500]) },
+    description:
+      'Returns a page of the webhooks, in the order of the configuration, and how far each has come in the log.',
+    query: pageParameters,
+    answers: { 200: json('A page of webhooks.', 'Webhooks'), ...refusals([400, 500]) },
+    caller,
+  };
+}
+
+/** `GET /api/webhooks/{name}` */
+export function readWebhookOperation(): ApiOperation {
+  return {
+    id: 'readWebhook',
+    tag,
+    summary: 'Read a webhook',
+    description: 'Returns a webhook of the configuration, as the list shows it.',
+    params: Joi.object({ name }),
+    answers: {
+      200: json('The webhook, with the numbers of its deliveries.', 'Webhook'),
+      ...noWebhook,
+      ...refusals([400, 500]),
+    },
     caller,
   };
 }
@@ -39,6 +61,19 @@ export function listDeliveriesOperation(): ApiOperation {
     params: Joi.object({ name }),
     query: deliveryParameters,
     answers: { 200: json('A page of deliveries.', 'DeliveryList'), ...noWebhook, ...refusals([400, 500]) },
+    caller,
+  };
+}
+
+/** `GET /api/webhooks/{name}/deliveries/{id}` */
+export function readDeliveryOperation(): ApiOperation {
+  return {
+    id: 'readDelivery',
+    tag,
+    summary: 'Read a delivery',
+    description: 'Returns a delivery that has not succeeded yet, as the list shows it.',
+    params: ofDelivery,
+    answers: { 200: json('The delivery.', 'Delivery'), ...noDelivery, ...refusals([400, 500]) },
     caller,
   };
 }
@@ -71,10 +106,10 @@ export function retryDeliveryOperation(): ApiOperation {
     description:
       'Makes a delivery due now; a parked delivery is retried for another 3 days. If the delivery waits for an earlier one ' +
       'of its document, the earlier one becomes due.',
-    params: Joi.object({ name, id: Joi.string().required().description('The id of the delivery.') }),
+    params: ofDelivery,
     answers: {
       200: json('The delivery, which waits.', 'Delivery'),
-      404: json('There is no such webhook or delivery; a delivery that has succeeded is gone.', 'Error'),
+      ...noDelivery,
       ...refusals([400, 500]),
     },
     caller,

@@ -5,14 +5,17 @@ import { requireKeyManager } from '../access/key-management.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/read/sending.ts';
-import { listText } from '../documents/read/serialize.ts';
+import { pageText } from '../documents/read/serialize.ts';
 import { noPayload } from '../http/body.ts';
 import { idOf } from '../http/requests.ts';
+import { pageParameters } from '../queries/pages.ts';
 import { readQuery, rejectQuery } from '../queries/parameters.ts';
 import {
   deliveryParameters,
   listDeliveriesOperation,
   listWebhooksOperation,
+  readDeliveryOperation,
+  readWebhookOperation,
   retryDeliveriesOperation,
   retryDeliveryOperation,
 } from './operations.ts';
@@ -27,10 +30,24 @@ export function webhooks(server: Server, app: App & Pick<RouteParts, 'webhooks'>
       method: 'GET',
       path,
       options: { auth: strategy, plugins: { openApi: listWebhooksOperation } },
+      handler: async (request, h) => {
+        await requireKeyManager({ app, request });
+        const query = readQuery(pageParameters, request.query, app);
+        const { webhooks, total } = await app.webhooks.page(query);
+        return sendText(h, pageText(webhooks, total, query));
+      },
+    },
+    {
+      method: 'GET',
+      path: `${path}/{name}`,
+      options: { auth: strategy, plugins: { openApi: readWebhookOperation } },
       handler: async (request) => {
         await requireKeyManager({ app, request });
         rejectQuery(request.query);
-        return { webhooks: await app.webhooks.all() };
+        const name = nameOf(request);
+        const webhook = await app.webhooks.find(name);
+        if (webhook) return webhook;
+        throw noWebhook(name);
       },
     },
     {
@@ -43,11 +60,22 @@ export function webhooks(server: Server, app: App & Pick<RouteParts, 'webhooks'>
         const name = nameOf(request);
         const found = await app.webhooks.deliveries(name, query);
         if (!found) throw noWebhook(name);
-        const texts = found.deliveries.map((delivery) => JSON.stringify(delivery));
-        const { limit, page } = query;
-        const { total } = found;
-        const shown = { texts, total, hasNext: page * limit < total };
-        return sendText(h, listText(texts, shown, { limit, page, after: null, count: 'exact', next: null }));
+        return sendText(h, pageText(found.deliveries, found.total, query));
+      },
+    },
+    {
+      method: 'GET',
+      path: `${path}/{name}/deliveries/{id}`,
+      options: { auth: strategy, plugins: { openApi: readDeliveryOperation } },
+      handler: async (request) => {
+        await requireKeyManager({ app, request });
+        rejectQuery(request.query);
+        const name = nameOf(request);
+        if (!names.includes(name)) throw noWebhook(name);
+        const id = idOf(request);
+        const delivery = await app.webhooks.delivery(name, id);
+        if (delivery) return delivery;
+        throw noDelivery(id);
       },
     },
     {
@@ -75,7 +103,7 @@ export function webhooks(server: Server, app: App & Pick<RouteParts, 'webhooks'>
         const id = idOf(request);
         const delivery = await app.webhooks.retry(name, id);
         if (delivery) return delivery;
-        throw new DomainError('not-found', `there is no delivery ${show(id)} that is left to be made`);
+        throw noDelivery(id);
       },
     },
   ]);
@@ -83,6 +111,10 @@ export function webhooks(server: Server, app: App & Pick<RouteParts, 'webhooks'>
   function noWebhook(name: string): DomainError {
     return new DomainError('not-found', `there is no webhook ${show(name)}${didYouMean(name, names)}`);
   }
+}
+
+function noDelivery(id: string): DomainError {
+  return new DomainError('not-found', `there is no delivery ${show(id)} that is left to be made`);
 }
 
 function nameOf({ params }: Request): string {

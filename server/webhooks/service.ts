@@ -79,8 +79,10 @@ export function createWebhookService(options: Options): WebhookService {
 
   return {
     port: {
-      all: async () => (await opened)?.all() ?? [],
+      page: async (asked) => (await opened)?.page(asked) ?? { webhooks: [], total: 0 },
+      find: async (name) => (await opened)?.find(name) ?? null,
       deliveries: async (name, query) => (await opened)?.deliveries(name, query) ?? null,
+      delivery: async (name, id) => (await opened)?.delivery(name, id) ?? null,
       retryAll: async (name) => (await opened)?.retryAll(name) ?? null,
       retry: async (name, id) => (await opened)?.retry(name, id) ?? null,
     },

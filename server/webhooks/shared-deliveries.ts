@@ -62,6 +62,7 @@ export function openSharedDeliveries(rows: VaultRows): Deliveries {
     async retryAll(webhook, now) {
       await write(lock, ...allDue({ log, webhook, now }));
     },
+    find: (webhook, id) => deliveryCalled(rows, webhook, id),
     async page(webhook, { state, limit, page }) {
       const { waiting, parked } = await progress(webhook);
       const states = { all: [false, true], waiting: [false], parked: [true] }[state];

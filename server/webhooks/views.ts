@@ -2,6 +2,7 @@ import type { Webhook } from '../../config/model.ts';
 import type { Header } from '../../events/facts/envelope.ts';
 import type { CollectionNames } from '../../events/service-events/categories.ts';
 import type { DeliveryView, WebhookPort, WebhookView } from '../ports.ts';
+import { entriesOf } from '../queries/pages.ts';
 import type { Deliveries, Delivery } from './deliveries.ts';
 import { messageOf } from './messages.ts';
 
@@ -39,11 +40,22 @@ export function openViews({ webhooks, deliveries, header, names, now }: Options)
   }
 
   return {
-    all: () => Promise.all(webhooks.map(viewOf)),
+    page: async (asked) => ({
+      webhooks: await Promise.all(entriesOf(webhooks, asked).map(viewOf)),
+      total: webhooks.length,
+    }),
+    async find(name) {
+      const webhook = webhooks.find((one) => one.name === name);
+      return webhook ? viewOf(webhook) : null;
+    },
     async deliveries(name, query) {
       if (!isKnown(name)) return null;
       const { found, total } = await deliveries.page(name, query);
       return { deliveries: found.map(deliveryOf), total };
+    },
+    async delivery(name, id) {
+      const delivery = isKnown(name) ? await deliveries.find(name, id) : null;
+      return delivery && deliveryOf(delivery);
     },
     async retryAll(name) {
       const webhook = webhooks.find((one) => one.name === name);

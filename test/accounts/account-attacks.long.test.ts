@@ -669,7 +669,7 @@ describe('The description of a client', () => {
       { email: 'jack@example.org', password },
       { key: null, headers },
     );
-    const { sessions } = (await get(`${users}/sessions`, bearer(entry.body.token))).body;
+    const { docs: sessions } = (await get(`${users}/sessions?limit=100`, bearer(entry.body.token))).body;
     const own = sessions.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
     assert.equal(own.ip, '127.0.0.1');
     assert.ok(own.userAgent.length <= 500);

@@ -155,7 +155,7 @@ describe('A user who logs in (2.6, 4.4)', () => {
     const here = await newUser('fred');
     const there = await loggedIn(service, 'users', 'fred@example.org', password);
     const other = await newUser('gina');
-    const { sessions } = (await service.call('GET', '/api/collections/users/sessions', undefined, here.as)).body;
+    const { docs: sessions } = (await service.call('GET', '/api/collections/users/sessions', undefined, here.as)).body;
     assert.equal(sessions.length, 2);
     const [mine, its] = [sessions.find(isCurrent), sessions.find((one: Listed) => !isCurrent(one))];
     assert.equal(mine.ip, '127.0.0.1');
@@ -173,7 +173,7 @@ describe('A user who logs in (2.6, 4.4)', () => {
       [here, '/api/collections/users/sessions'],
       [other, `/api/collections/users/${other.id}/sessions`],
     ] as const) {
-      const { sessions } = (await service.call('GET', '/api/collections/users/sessions', undefined, one.as)).body;
+      const { docs: sessions } = (await service.call('GET', '/api/collections/users/sessions', undefined, one.as)).body;
       const own = await service.call('DELETE', `${path}/${sessions.find(isCurrent).sid}`, undefined, one.as);
       assert.deepEqual([own.status, own.headers.get('clear-site-data')], [200, '"cache"']);
     }
@@ -445,7 +445,7 @@ describe('An invitation (2.6, 4.4)', () => {
   it('is listed and withdrawn by those who might have sent it, once', async () => {
     const admin = await newUser('uwe');
     const path = '/api/collections/users/invitations';
-    const list = async () => (await service.call('GET', path, undefined, admin.as)).body.invitations;
+    const list = async () => (await service.call('GET', path, undefined, admin.as)).body.docs;
     const withdraw = (id: string, as = admin.as) => service.call('DELETE', `${path}/${id}`, undefined, as);
     const before = await list();
     await assertRecorded(service, () => invite(admin, 'late@example.org'), ['invite.created', 'email.sent']);
@@ -478,11 +478,11 @@ describe('An invitation (2.6, 4.4)', () => {
     assert.equal((await invite(admin, 'in@example.org', 'guarded')).status, 200);
     assert.equal((await invite(admin, 'out@example.com', 'guarded')).status, 200);
     assert.equal((await invite(member, 'in@example.com', 'guarded')).status, 403);
-    const emails = ({ body }: Answer) => body.invitations.map(({ email }: { email: string }) => email);
+    const emails = ({ body }: Answer) => body.docs.map(({ email }: { email: string }) => email);
     const all = await list(admin.as);
     assert.deepEqual(emails(all), ['in@example.org', 'out@example.com']);
     assert.deepEqual(emails(await list(member.as)), ['in@example.org']);
-    const [own, foreign] = all.body.invitations;
+    const [own, foreign] = all.body.docs;
     const withdraw = (id: string) => service.call('DELETE', `${path}/${id}`, undefined, member.as);
     assert.equal((await withdraw(foreign.id)).status, 404);
     assert.equal((await withdraw(own.id)).status, 200);
@@ -516,7 +516,7 @@ describe('The state of an account', () => {
     const unlocked = { locked: false, lockedUntil: null, failures: 1, hasPassword: true };
     assert.deepEqual(state, { ...unlocked, lastLoginAt: sessions[0].startedAt });
     const listed = await call('GET', 'sessions', own);
-    assert.deepEqual({ sessions }, listed.body);
+    assert.deepEqual(sessions, listed.body.docs);
     const byOther = (await call('GET', `${own.id}/account`, other)).body;
     assert.deepEqual(byOther.sessions.map(isCurrent), [false]);
     await service.call('POST', '/api/collections/members', { email: 'state@example.org', password }, own.as);

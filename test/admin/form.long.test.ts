@@ -136,7 +136,7 @@ function tests(): void {
       await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'Über uns!');
       await inTime(async () => {
         const drafts = await service.call('GET', '/api/drafts', undefined, as());
-        assert.deepEqual(drafts.body.drafts, []);
+        assert.deepEqual(drafts.body.docs, []);
       });
       assert.deepEqual(page.problems, []);
     });

@@ -34,7 +34,7 @@ describeAdmin('The picker of related documents', (open) => {
   const drafts = async (page: Page) => {
     const token = await page.evaluate(() => localStorage.getItem('annals:token'));
     const headers = { authorization: `Bearer ${token}` };
-    return (await service.call('GET', '/api/drafts', undefined, { key: null, headers })).body.drafts;
+    return (await service.call('GET', '/api/drafts', undefined, { key: null, headers })).body.docs;
   };
 
   it(`asks for 20 of ${targets} at most, creates one in a drawer, and orders and removes the chosen`, async () => {

@@ -91,7 +91,7 @@ describeAdmin('A document that is open twice', (open) => {
     const headers = { authorization: `Bearer ${token}` };
     await inTime(async () => {
       const { body } = await service.call('GET', '/api/drafts', undefined, { key: null, headers });
-      assert.deepEqual(body.drafts, []);
+      assert.deepEqual(body.docs, []);
     });
   });
 

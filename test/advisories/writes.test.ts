@@ -222,7 +222,7 @@ it('CVE-2026-25574 (Payload), CVE-2024-6534 (Directus): preferences and unsaved 
   okay(await send('PUT', draft, { data: { title: 'hers' }, version: 2 }, eve.as));
   for (const as of [bob.as, helper.as, chief.as]) {
     assert.deepEqual(okay(await get('/api/preferences', as)), {});
-    assert.deepEqual(okay(await get('/api/drafts', as)).drafts, []);
+    assert.deepEqual(okay(await get('/api/drafts', as)).docs, []);
     assert.equal((await get(draft, as)).status, 404);
     assert.equal((await send('DELETE', draft, undefined, as)).status, 404);
   }
@@ -302,15 +302,18 @@ it('CVE-2026-105863 (Payload): no field of an account becomes a claim of its tok
 
 it('CVE-2026-105806, CVE-2026-11779, GHSA-8j2x-hjh9-3ff8, GHSA-2qw6-cm49-277x (Payload): a user without the right reaches no keys, sessions, locks, invitations, deliveries or log of others', async () => {
   const key = okay(await send('POST', '/api/keys', { name: 'of the site', scopes: [] }, {}), 201);
-  const { sessions } = okay(await get(`${members}/sessions`, bob.as));
+  const { docs: sessions } = okay(await get(`${members}/sessions`, bob.as));
   const [{ sid }] = sessions;
   const closed: [method: string, path: string, body?: object][] = [
     ['GET', '/api/keys'],
+    ['GET', `/api/keys/${key.id}`],
     ['POST', '/api/keys', { name: 'hers', scopes: [{ collections: '*', globals: '*', operations: ['read'] }] }],
     ['POST', `/api/keys/${key.id}/rotate`],
     ['DELETE', `/api/keys/${key.id}`],
     ['GET', '/api/webhooks'],
+    ['GET', '/api/webhooks/site'],
     ['GET', '/api/webhooks/site/deliveries'],
+    ['GET', '/api/webhooks/site/deliveries/1'],
     ['POST', '/api/webhooks/site/retry'],
     ['POST', '/api/webhooks/site/deliveries/1/retry'],
     ['GET', `${members}/${bob.id}/account`],
@@ -319,6 +322,7 @@ it('CVE-2026-105806, CVE-2026-11779, GHSA-8j2x-hjh9-3ff8, GHSA-2qw6-cm49-277x (P
     ['DELETE', `${members}/sessions/${sid}`],
     ['POST', '/api/collections/staff/invite', { email: 'friend@example.org' }],
     ['GET', '/api/collections/staff/invitations'],
+    ['GET', '/api/collections/staff/invitations/1'],
     ['DELETE', '/api/collections/staff/invitations/1'],
     ['GET', '/api/audit/events'],
     ['GET', '/api/audit/feed'],

@@ -22,7 +22,7 @@ export type Contract = {
   Account: Is<Same<AnswerOf<'Account'>, Client.AccountState>>;
   ApiKey: Is<Same<AnswerOf<'ApiKey'>, Client.ApiKey>>;
   ApiKeyWithSecret: Is<Same<AnswerOf<'ApiKeyWithSecret'>, Client.ApiKeyWithSecret>>;
-  ApiKeys: Is<Same<AnswerOf<'ApiKeys'>, { keys: Client.ApiKey[] }>>;
+  ApiKeys: Is<Same<AnswerOf<'ApiKeys'>, Client.Page<Client.ApiKey>>>;
   Boot: Is<Same<AnswerOf<'Boot'>, Client.Boot>>;
   BulkCreated: Is<Same<AnswerOf<'BulkCreated'>, Client.BulkCreated>>;
   BulkDeleted: Is<Same<AnswerOf<'BulkDeleted'>, Client.BulkChanged<'deleted'>>>;
@@ -39,17 +39,17 @@ export type Contract = {
     Same<AnswerOf<'Groups'>, Client.Groups<string, { sum?: string; min?: string; max?: string; avg?: string }>>
   >;
   Invitation: Is<Same<AnswerOf<'Invitation'>, Client.Invitation>>;
-  Invitations: Is<Same<AnswerOf<'Invitations'>, { invitations: Client.Invitation[] }>>;
+  Invitations: Is<Same<AnswerOf<'Invitations'>, Client.Page<Client.Invitation>>>;
   OwnDraft: Is<Same<AnswerOf<'OwnDraft'>, Client.OwnDraft>>;
   OwnDraftWithData: Is<Same<AnswerOf<'OwnDraftWithData'>, Client.OwnDraftWithData>>;
-  OwnDrafts: Is<Same<AnswerOf<'OwnDrafts'>, { drafts: Client.OwnDraft[] }>>;
+  OwnDrafts: Is<Same<AnswerOf<'OwnDrafts'>, Client.Page<Client.OwnDraft>>>;
   Preferences: Is<Same<AnswerOf<'Preferences'>, Record<string, unknown>>>;
   PreviewToken: Is<Same<AnswerOf<'PreviewToken'>, { token: string }>>;
   References: Is<Same<AnswerOf<'References'>, Client.Page<Client.Reference>>>;
   Restore: Is<Same<AnswerOf<'Restore'>, Client.RestoreSource>>;
   Schemas: Is<Same<AnswerOf<'Schemas'>, Client.Schemas>>;
   Session: Is<Same<AnswerOf<'Session'>, Client.Session>>;
-  Sessions: Is<Same<AnswerOf<'Sessions'>, { sessions: Client.Session[] }>>;
+  Sessions: Is<Same<AnswerOf<'Sessions'>, Client.Page<Client.Session>>>;
   Success: Is<Same<AnswerOf<'Success'>, Client.Success>>;
   Token: Is<Same<AnswerOf<'Token'>, { token: string }>>;
   Trash: Is<Same<AnswerOf<'Trash'>, Client.Page<Client.Trashed>>>;
@@ -57,7 +57,7 @@ export type Contract = {
   Batch: Is<Same<AnswerOf<'Batch'>, Client.Batch>>;
   Undone: Is<Same<AnswerOf<'Undone'>, Client.Undone>>;
   Webhook: Is<Same<AnswerOf<'Webhook'>, Client.Webhook>>;
-  Webhooks: Is<Same<AnswerOf<'Webhooks'>, { webhooks: Client.Webhook[] }>>;
+  Webhooks: Is<Same<AnswerOf<'Webhooks'>, Client.Page<Client.Webhook>>>;
 };
 
 /** The views that the main thread gives to workers: ports stand below descriptions, and declare them again. */

@@ -192,7 +192,9 @@ export const invited = () => [
 ];
 
 export type Accounts = [
-  Is<Equal<Given<typeof staff.invitations>, Invitation[]>>,
+  Is<Equal<Given<typeof staff.invitations>, Page<Invitation>>>,
+  Is<Equal<Given<typeof staff.invitation>, Invitation>>,
+  Is<Equal<Given<typeof staff.sessions>, Page<AccountState['sessions'][number]>>>,
   Is<Equal<Given<typeof staff.withdrawInvitation>, Invitation>>,
   Is<Equal<Given<typeof staff.account>, AccountState>>,
   Is<Equal<Given<typeof staff.unlock>, AccountState>>,
@@ -210,7 +212,7 @@ export const loose = async () => {
 };
 
 const ownDrafts = async () => ({
-  list: await client.drafts.list(),
+  list: await client.drafts.list({ limit: 100, page: 2 }),
   kept: await client.drafts.keep({ collection: 'posts', id: 'new-1' }, { data: { a: 1 }, version: null }),
   read: await client.drafts.get({ collection: 'posts', id: '1' }),
   dropped: await client.drafts.drop({ collection: 'posts', id: '1' }, { ifMatch: '"1"' }),
@@ -218,7 +220,7 @@ const ownDrafts = async () => ({
 });
 type DraftCalls = Given<typeof ownDrafts>;
 export type OfDrafts = [
-  Is<Equal<DraftCalls['list'], OwnDraft[]>>,
+  Is<Equal<DraftCalls['list'], Page<OwnDraft>>>,
   Is<Equal<DraftCalls['kept'], OwnDraft>>,
   Is<Equal<DraftCalls['read'], OwnDraftWithData>>,
   Is<Equal<DraftCalls['dropped'], OwnDraft>>,
@@ -228,7 +230,8 @@ export type OfDrafts = [
 client.drafts.get({ collection: 'post', id: '1' });
 
 const keys = async () => ({
-  list: await client.keys.list(),
+  list: await client.keys.list({ limit: 100, page: 2 }),
+  one: await client.keys.get('1'),
   made: await client.keys.create({
     name: 'x',
     scopes: [{ collections: ['posts'], globals: '*', operations: ['read'] }],
@@ -239,7 +242,8 @@ const keys = async () => ({
 });
 type KeyCalls = Given<typeof keys>;
 export type OfKeys = [
-  Is<Equal<KeyCalls['list'], ApiKey[]>>,
+  Is<Equal<KeyCalls['list'], Page<ApiKey>>>,
+  Is<Equal<KeyCalls['one'], ApiKey>>,
   Is<Equal<KeyCalls['made'], ApiKeyWithSecret>>,
   Is<Equal<KeyCalls['rotated'], ApiKeyWithSecret>>,
   Is<Equal<KeyCalls['ended'], ApiKey>>,
@@ -336,13 +340,17 @@ export const unselected = () => [
 ];
 
 const webhooks = async () => ({
-  list: await client.webhooks.list(),
+  list: await client.webhooks.list({ limit: 100, page: 2 }),
+  one: await client.webhooks.get('front'),
+  delivery: await client.webhooks.delivery('front', '1'),
   deliveries: await client.webhooks.deliveries('front', { state: 'parked', limit: 1, page: 2 }),
   retried: await client.webhooks.retry('front', '1'),
 });
 type WebhookCalls = Given<typeof webhooks>;
 export type OfWebhooks = [
-  Is<Equal<WebhookCalls['list'], Webhook[]>>,
+  Is<Equal<WebhookCalls['list'], Page<Webhook>>>,
+  Is<Equal<WebhookCalls['one'], Webhook>>,
+  Is<Equal<WebhookCalls['delivery'], Delivery>>,
   Is<Equal<WebhookCalls['deliveries'], Page<Delivery>>>,
   Is<Equal<WebhookCalls['retried'], Delivery>>,
 ];

@@ -425,7 +425,7 @@ describe('Accounts by the client', () => {
     // Tokens kept elsewhere remain valid.
     assert.deepEqual(await clientOf({ token }).collection('__admins').me(), user);
     const other = (await loggedIn()).collection('__admins');
-    const [mine] = (await other.sessions()).filter(({ isCurrent }) => isCurrent);
+    const [mine] = (await other.sessions()).docs.filter(({ isCurrent }) => isCurrent);
     assert.equal((await admins.endOwnSession(mine?.sid ?? '')).sid, mine?.sid);
     assert.equal((await refusalOf(other.me())).status, 401);
     await admins.logout();
@@ -441,10 +441,11 @@ describe('Accounts by the client', () => {
     assert.equal((await admins.invite({ email })).success, true);
     assert.equal((await refusalOf(admins.invite({ email: credentials.email }))).status, 409);
     assert.equal((await admins.invite({ email: 'late@example.org' })).success, true);
-    const late = (await admins.invitations()).find((one) => one.email === 'late@example.org');
+    const late = (await admins.invitations()).docs.find((one) => one.email === 'late@example.org');
+    assert.deepEqual(await admins.invitation(late?.id ?? ''), late);
     assert.deepEqual(await admins.withdrawInvitation(late?.id ?? ''), late);
     assert.deepEqual(
-      (await admins.invitations()).map((one) => one.email),
+      (await admins.invitations()).docs.map((one) => one.email),
       [email],
     );
     const client = clientOf();
@@ -660,12 +661,14 @@ describe('webhooks by the client', () => {
     });
     const client = createClient({ baseUrl: url, apiKey });
     const { id } = await client.collection('posts').create({ title: 'x' });
-    const [hook] = await client.webhooks.list();
+    const [hook] = (await client.webhooks.list()).docs;
     assert.deepEqual([hook?.name, hook?.origin], ['front', 'http://127.0.0.1:9']);
     let waiting = await client.webhooks.deliveries('front', { state: 'waiting', limit: 1 });
     while (waiting.total === 0) waiting = await client.webhooks.deliveries('front', { state: 'waiting', limit: 1 });
     const [delivery] = waiting.docs;
     assert.deepEqual([delivery?.data.collection, delivery?.data.id], ['posts', id]);
+    assert.equal((await client.webhooks.delivery('front', String(delivery?.id))).id, delivery?.id);
+    assert.equal((await client.webhooks.get('front')).name, 'front');
     assert.equal((await client.webhooks.retry('front', String(delivery?.id))).id, delivery?.id);
     const retried = await client.webhooks.retryAll('front');
     assert.deepEqual([retried.name, retried.waiting], ['front', 1]);
@@ -683,12 +686,12 @@ describe('Preferences and drafts by the client', () => {
     const target = { collection: 'authors', id: `new-${crypto.randomUUID()}` } as const;
     const kept = await client.drafts.keep(target, { data: { name: 'Gr' } });
     const { data, ...shown } = await client.drafts.get(target);
-    assert.deepEqual([shown, data, await client.drafts.list()], [kept, { name: 'Gr' }, [kept]]);
+    assert.deepEqual([shown, data, (await client.drafts.list()).docs], [kept, { name: 'Gr' }, [kept]]);
     const ifMatch = client.etagOf(kept) ?? '';
     await client.drafts.keep(target, { data: { name: 'Grace' } }, { ifMatch });
     assert.equal((await refusalOf(client.drafts.drop(target, { ifMatch }))).status, 412);
     assert.equal((await client.drafts.drop(target)).title, 'Grace');
-    assert.deepEqual(await client.drafts.list(), []);
+    assert.deepEqual((await client.drafts.list({ limit: 1 })).docs, []);
   });
 });
 
@@ -699,7 +702,8 @@ describe('API keys by the client', () => {
     const made = await client.keys.create({ name: 'a reader', scopes }, { reason: 'for the web server' });
     assert.deepEqual(made.scopes, [{ collections: ['posts'], globals: [], operations: ['read'] }]);
     const [{ secret: _, ...shown }, list] = [made, await client.keys.list()];
-    assert.deepEqual(list, [shown]);
+    assert.deepEqual([list.docs, list.total], [[shown], 1]);
+    assert.deepEqual(await client.keys.get(made.id), shown);
     const reader = clientOf({ apiKey: made.secret });
     assert.ok((await reader.collection('posts').find()).total >= 0);
     assert.equal((await refusalOf(reader.collection('authors').find())).status, 403);
@@ -710,7 +714,8 @@ describe('API keys by the client', () => {
     await client.keys.rotate(made.id);
     assert.equal((await refusalOf(reader.collection('posts').find())).status, 401);
     assert.equal((await client.keys.revoke(made.id)).id, made.id);
-    assert.deepEqual(await client.keys.list(), []);
+    assert.deepEqual((await client.keys.list()).docs, []);
+    assert.equal((await refusalOf(client.keys.get(made.id))).status, 404);
     assert.equal((await refusalOf(client.keys.revoke(made.id))).status, 404);
   });
 });

@@ -59,7 +59,7 @@ const noObject = [{ field: '', message: 'the body must be a JSON object' }];
 
 /** The operations that need a token. */
 const ofUsers =
-  /^(logout|me|refreshToken|listSessions|endSession|invite|listInvitations|withdrawInvitation|readPreferences|changePreferences|\w+Drafts?(OfGlobal)?)$/;
+  /^(logout|me|refreshToken|listSessions|endSession|invite|listInvitations|readInvitation|withdrawInvitation|readPreferences|changePreferences|\w+Drafts?(OfGlobal)?)$/;
 
 const large = 'x'.repeat(70_000);
 const now = () => `asOf=${new Date().toISOString()}`;
@@ -162,6 +162,12 @@ function absent(world: World, operation: Operation, more: object): Promise<unkno
 }
 
 const everything = [{ collections: '*', operations: ['read', 'delete'] }];
+
+/** A hook refuses the rule about inviting. */
+function mayNotInvite(world: World, operation: Operation): Promise<unknown> {
+  const headers = { ...world.member.headers, 'x-refuse': '403' };
+  return sendAll(world, operation, 403, [{ ...world.member, headers }]);
+}
 
 /** How those come to an answer that are otherwise. */
 const special: Record<string, Provoke> = {
@@ -317,10 +323,13 @@ const special: Record<string, Provoke> = {
     await sendAll(world, operation, 418, [{ body, headers: { 'x-refuse': '418' } }]);
   },
   'search 403': (world, operation) => sendAll(world, operation, 403, [{ ...world.member, query: 'collections=users' }]),
-  'listInvitations 403': (world, operation) => {
-    const headers = { ...world.member.headers, 'x-refuse': '403' };
-    return sendAll(world, operation, 403, [{ ...world.member, headers }]);
+  /** Also past the last page. */
+  'listKeys 200': async (world, operation) => {
+    await succeed(world, operation, 200);
+    await sendAll(world, operation, 200, [{ query: 'page=99' }]);
   },
+  'listInvitations 403': mayNotInvite,
+  'readInvitation 403': mayNotInvite,
   'createFirstUser 403': (world, operation) => sendAll(world, operation, 403, [{}]),
   'resetPassword 200': async (world, operation) => {
     await sendAll(world, operation, 200, [{ body: { token: await world.resetToken(operation.slug), password } }]);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { described } from '../helpers/contract.ts';
+import type { Answer } from '../helpers/service.ts';
 import { anybody, type Call, fresh, freshEmail, password, type World } from './world.ts';
 
 /** An operation of the document: what it does, to which collection or global. */
@@ -94,8 +95,8 @@ const right: Record<string, Maker> = {
   endSession: async (world, slug) => {
     const list = await right.listSessions?.(world, slug);
     assert.ok(list);
-    const { body } = await world.send(`GET ${list.path}`, list);
-    const { sid } = body.sessions.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
+    const newest = await lastPage(world, list);
+    const { sid } = newest.find(({ isCurrent }) => isCurrent) ?? assert.fail('the session of the call is not listed');
     return { ...list, path: pathOf(slug, `sessions/${sid}`) };
   },
   readAccount: async ({ caller, send, session }, slug) => {
@@ -121,14 +122,8 @@ const right: Record<string, Maker> = {
   },
   invite: ({ admin }, slug) => ({ path: pathOf(slug, 'invite'), body: { email: freshEmail() }, ...admin }),
   listInvitations: ({ admin }, slug) => ({ path: pathOf(slug, 'invitations'), ...admin }),
-  withdrawInvitation: async ({ admin, send }, slug) => {
-    const email = freshEmail();
-    await send(`POST ${pathOf(slug, 'invite')}`, { path: pathOf(slug, 'invite'), body: { email }, ...admin });
-    const path = pathOf(slug, 'invitations');
-    const { body } = await send(`GET ${path}`, { path, ...admin });
-    const { id } = body.invitations.find((one: { email: string }) => one.email === email);
-    return { path: pathOf(slug, `invitations/${id}`), ...admin };
-  },
+  readInvitation: invited,
+  withdrawInvitation: invited,
   acceptInvite: (_, slug) => ({ path: pathOf(slug, 'accept-invite'), body: acceptance(slug, 'x'), ...anybody() }),
   readInit: (_, slug) => ({ path: pathOf(slug, 'init'), key: null }),
   createFirstUser: ({ first }, slug) => ({ ...first(), path: pathOf(slug, 'first-user') }),
@@ -170,6 +165,7 @@ const right: Record<string, Maker> = {
   readBoot: () => ({ path: '/api/admin/boot', key: null }),
   listKeys: () => ({ path: '/api/keys' }),
   createKey: () => ({ path: '/api/keys', body: keyBody }),
+  readKey: async ({ madeKey }) => ({ path: `/api/keys/${(await madeKey()).id}` }),
   revokeKey: async ({ madeKey }) => ({ path: `/api/keys/${(await madeKey()).id}` }),
   rotateKey: async ({ madeKey, send }) => {
     const { id, secret } = await madeKey();
@@ -177,6 +173,8 @@ const right: Record<string, Maker> = {
     return { path: `/api/keys/${id}/rotate`, body: { overlapSeconds: 60 } };
   },
   listWebhooks: () => ({ path: '/api/webhooks' }),
+  readWebhook: () => ({ path: '/api/webhooks/front' }),
+  readDelivery: async ({ delivery }) => ({ path: `/api/webhooks/front/deliveries/${await delivery()}` }),
   listDeliveries: () => ({ path: '/api/webhooks/front/deliveries' }),
   retryDeliveries: () => ({ path: '/api/webhooks/front/retry' }),
   retryDelivery: async ({ delivery }) => ({ path: `/api/webhooks/front/deliveries/${await delivery()}/retry` }),
@@ -187,6 +185,26 @@ const right: Record<string, Maker> = {
   readHealth: () => ({ path: '/health', key: null }),
   readReady: () => ({ path: '/ready', key: null }),
 };
+
+/** The call of an invitation that was just sent. */
+async function invited(world: World, slug: string): Promise<Call> {
+  const { admin, send } = world;
+  const email = freshEmail();
+  await send(`POST ${pathOf(slug, 'invite')}`, { path: pathOf(slug, 'invite'), body: { email }, ...admin });
+  const newest = await lastPage(world, { path: pathOf(slug, 'invitations'), ...admin });
+  const { id } = newest.find((one) => one.email === email) ?? assert.fail(`${email} is not listed`);
+  return { path: pathOf(slug, `invitations/${id}`), ...admin };
+}
+
+/** The newest entries of a list that begins with the oldest. */
+async function lastPage({ send }: World, list: Call): Promise<Answer['body'][]> {
+  const pageAt = async (page: number) => {
+    const { body } = await send(`GET ${list.path}`, { ...list, path: `${list.path}?limit=100&page=${page}` });
+    return body;
+  };
+  const first = await pageAt(1);
+  return first.totalPages <= 1 ? first.docs : (await pageAt(first.totalPages)).docs;
+}
 
 /** The call of a draft that was just kept. */
 async function kept(world: World, kind: string): Promise<Call> {

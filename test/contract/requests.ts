@@ -73,7 +73,8 @@ function rarely<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
 
 /** The callers who may do it, as a rule. */
 function usualCaller({ admin, member, caller }: World, { kind, slug }: Operation): Sent {
-  if (/^(invite|\w+Preferences|\w+Drafts?(OfGlobal)?|listInvitations|withdrawInvitation)$/.test(kind)) return admin;
+  if (/^(invite|\w+Preferences|\w+Drafts?(OfGlobal)?|listInvitations|readInvitation|withdrawInvitation)$/.test(kind))
+    return admin;
   if (!/^(me|logout|refreshToken|listSessions|endSession)$/.test(kind)) return caller(slug);
   return slug === 'users' ? admin : member;
 }

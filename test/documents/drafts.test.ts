@@ -73,7 +73,7 @@ describe('A draft that a user keeps', () => {
     const read = await call('GET', path, ada);
     assert.deepEqual([read.status, read.body], [200, { ...shown, updatedAt, data }]);
     assert.deepEqual([etagOf(read), read.headers.get('cache-control')], [etagOf(kept), 'no-store']);
-    assert.deepEqual((await call('GET', '', ada)).body, { drafts: [kept.body] });
+    assert.deepEqual((await call('GET', '', ada)).body.docs, [kept.body]);
     const document = await service.call('GET', `/api/collections${path}`);
     assert.equal(document.body.title, 'first');
     const dropped = await assertRecorded(service, () => call('DELETE', path, ada), []);
@@ -90,7 +90,7 @@ describe('A draft that a user keeps', () => {
     const { updatedAt: __, ...site } = (await put(ada, '/globals/site', { name: 'Mine' }, 0)).body;
     assert.deepEqual(site, { global: 'site', id: null, title: 'Mine', version: 0 });
     assert.deepEqual((await call('GET', '/globals/site', ada)).body.data, { name: 'Mine' });
-    const listed = (await call('GET', '', ada)).body.drafts;
+    const listed = (await call('GET', '', ada)).body.docs;
     assert.deepEqual(
       listed.map(({ title }: { title: string }) => title),
       ['Mine', id],
@@ -103,7 +103,7 @@ describe('A draft that a user keeps', () => {
     await put(ada, path, { title: 'a secret' });
     assert.equal((await call('GET', path, bob)).status, 404);
     assert.equal((await call('DELETE', path, bob)).status, 404);
-    assert.deepEqual((await call('GET', '', bob)).body, { drafts: [] });
+    assert.deepEqual((await call('GET', '', bob)).body.docs, []);
     for (const as of [anonymous, {}]) {
       for (const [method, at] of [
         ['GET', ''],
@@ -136,7 +136,7 @@ describe('A draft that a user keeps', () => {
     await put(ada, `/posts/${gone}`, { title: 'typed before' });
     await service.call('DELETE', `/api/collections/posts/${gone}`);
     assert.equal((await call('GET', `/posts/${gone}`, ada)).status, 404);
-    assert.deepEqual((await call('GET', '', ada)).body.drafts, []);
+    assert.deepEqual((await call('GET', '', ada)).body.docs, []);
     await service.call('POST', `/api/collections/posts/${gone}/restore`, { version: 1 });
     assert.deepEqual((await call('GET', `/posts/${gone}`, ada)).body.data, { title: 'typed before' });
     await call('DELETE', `/posts/${gone}`, ada);
@@ -156,7 +156,7 @@ describe('A draft that a user keeps', () => {
     assert.equal((await put(ada, path, {}, null, { 'if-match': second })).status, 412);
     const races = await Promise.all([1, 2, 3].map((n) => put(ada, path, { n })));
     assert.deepEqual(new Set(races.map(({ status }) => status)), new Set([200]));
-    assert.equal((await call('GET', '', ada)).body.drafts.length, 1);
+    assert.equal((await call('GET', '', ada)).body.docs.length, 1);
     await call('DELETE', path, ada);
   });
 
@@ -177,7 +177,7 @@ describe('A draft that a user keeps', () => {
       assert.equal((await call('PUT', path, ada, body)).status, 400, JSON.stringify(body));
     assert.equal((await call('PUT', path, ada, '{"data":{"__proto__":1}}')).status, 400);
     assert.equal((await call('PUT', `${path}?x=1`, ada, { data: {} })).status, 400);
-    assert.deepEqual((await call('GET', '', ada)).body.drafts, []);
+    assert.deepEqual((await call('GET', '', ada)).body.docs, []);
   });
 
   it('is one of at most 100, which have at most 20 MiB', async () => {

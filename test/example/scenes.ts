@@ -127,7 +127,7 @@ export const scenes: Record<string, Scene> = {
       let made = '';
       const look = async () => {
         const { body } = await service.call('GET', '/api/keys');
-        made = body.keys[0].id;
+        made = body.docs[0].id;
       };
       return {
         before: {

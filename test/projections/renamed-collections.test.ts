@@ -156,7 +156,7 @@ function looks(
     'a document by a key of its own scopes': get(at(posts, `/${one}`), { key }),
     'its history by such a key': get(`/api/audit/documents/${posts}/${one}/versions/1`, { key }),
     'what such a key may not see': get(at(media, `/${picture}`), { key }),
-    'the scopes of keys': async ({ call }) => (await call('GET', '/api/keys')).body.keys[0].scopes,
+    'the scopes of keys': async ({ call }) => (await call('GET', '/api/keys')).body.docs[0].scopes,
   };
 }
 
@@ -303,7 +303,7 @@ describe('a collection that is renamed', () => {
       const { docs: erasures } = await made(call('GET', '/api/audit/erasures'));
       assert.equal(erasures[0].collection, 'articles');
       assert.equal((await call('GET', at('articles', `/${one}`))).status, 404);
-      assert.deepEqual((await made(call('GET', '/api/drafts', undefined, bearer(session)))).drafts, []);
+      assert.deepEqual((await made(call('GET', '/api/drafts', undefined, bearer(session)))).docs, []);
       await made(call('POST', at('staff'), { email: 'bob@example.com', password, name: 'Bob' }));
       await made(call('POST', '/api/audit/erasures', { collection: 'people', id: ada, reason: 'by its first name' }));
       assert.equal((await login('another horse battery')).status, 401);
@@ -371,7 +371,7 @@ describe('a renamed collection of accounts', async () => {
       { ...siteOf(renamed), email, webhooks: hooks('staff') },
       { data: service.data },
     );
-    const { invitations } = await made(call('GET', at('staff', '/invitations'), undefined, bearer(token)));
+    const { docs: invitations } = await made(call('GET', at('staff', '/invitations'), undefined, bearer(token)));
     assert.deepEqual(
       invitations.map((one: { email: string }) => one.email),
       ['bob@example.org'],

@@ -273,7 +273,7 @@ describe('POST /api/operator/sessions/revoke', () => {
     const id = await user('hal@example.org');
     const one = await loggedIn(service, 'users', 'hal@example.org', password);
     const two = await loggedIn(service, 'users', 'hal@example.org', password);
-    const { sessions } = (await service.call('GET', '/api/collections/users/sessions', undefined, one.as)).body;
+    const { docs: sessions } = (await service.call('GET', '/api/collections/users/sessions', undefined, one.as)).body;
     const { sid } = sessions.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
     const end = () => call({ email: 'hal@example.org', sid });
     const { body } = await assertRecorded(service, end, [{ type: 'session.revoked', data: { sid } }]);
@@ -287,7 +287,7 @@ describe('POST /api/operator/sessions/revoke', () => {
     await user('ida@example.org');
     await user('joe@example.org');
     const joe = await loggedIn(service, 'users', 'joe@example.org', password);
-    const { sessions } = (await service.call('GET', '/api/collections/users/sessions', undefined, joe.as)).body;
+    const { docs: sessions } = (await service.call('GET', '/api/collections/users/sessions', undefined, joe.as)).body;
     assert.equal((await call({ email: 'ida@example.org', sid: sessions[0].sid })).status, 404);
     assert.equal((await me(joe.as)).status, 200);
   });

@@ -56,7 +56,7 @@ describe('a service that is killed while it delivers', () => {
     }
     const last = await startService(t, config, { data, environment: { ANNALS_THREADS: '2' } });
     for (;;) {
-      const { webhooks } = (await last.call('GET', '/api/webhooks')).body;
+      const { docs: webhooks } = (await last.call('GET', '/api/webhooks')).body;
       const { size } = (await last.call('GET', '/api/audit/feed?limit=1')).body;
       assert.deepEqual(webhooks[0].parked, 0);
       if (webhooks[0].position === size && webhooks[0].waiting === 0) break;

@@ -96,9 +96,9 @@ describe('the webhooks of several sites, over TLS', { skip: !trusted && 'there i
           .digest('base64');
         assert.equal(headers['webhook-signature'], `v1,${signature}`, site);
       }
-      await until(async () => (await call(site, 'GET', 'webhooks')).webhooks[0].waiting === 0);
+      await until(async () => (await call(site, 'GET', 'webhooks')).docs[0].waiting === 0);
     }
-    assert.deepEqual(await call('gamma', 'GET', 'webhooks'), { webhooks: [] });
+    assert.deepEqual((await call('gamma', 'GET', 'webhooks')).docs, []);
     assert.deepEqual(
       names.map((site) => existsSync(join(data, site, 'webhooks.db'))),
       [true, true, false, true],

@@ -75,6 +75,10 @@ async function receive(t: TestContext, answer: (came: Came, response: ServerResp
 const silent = createLog('silent', { write: () => {} });
 const here = useServiceHere(schema);
 
+async function allOf(port: Pick<Webhooks, 'page'>) {
+  return (await port.page({ limit: 100, page: 1 })).webhooks;
+}
+
 /** Waits until a check passes. */
 async function eventually(check: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 1000; tries += 1) {
@@ -250,7 +254,7 @@ describe('a webhook', () => {
     assert.ok(failures >= 3 && hasOther);
     const tries = ofBad().slice(0, failures + 1);
     assert.equal(new Set(tries.map(({ headers, text }) => `${headers['webhook-id']} ${text}`)).size, 1);
-    await eventually(async () => (await webhooks.all())[0]?.waiting === 0);
+    await eventually(async () => (await allOf(webhooks))[0]?.waiting === 0);
     assert.equal(elsewhere.came.length, 0);
   });
 
@@ -263,8 +267,8 @@ describe('a webhook', () => {
     await eventually(() => fast.came.length === 10);
     assert.equal(slow.came.length, 4);
     // The answers were on their way.
-    await eventually(async () => (await webhooks.all())[1]?.waiting === 0);
-    assert.equal((await webhooks.all())[0]?.waiting, 10);
+    await eventually(async () => (await allOf(webhooks))[1]?.waiting === 0);
+    assert.equal((await allOf(webhooks))[0]?.waiting, 10);
     for (const response of held) response.writeHead(204).end();
   });
 
@@ -305,7 +309,7 @@ describe('a webhook', () => {
     assert.deepEqual([again?.state, again?.id], ['waiting', first?.id]);
     await eventually(async () => (await list()).length === 1);
     assert.equal(receiver.came.at(-1)?.headers['webhook-id'], first?.id);
-    const [view] = await webhooks.all();
+    const [view] = await allOf(webhooks);
     assert.deepEqual([view?.waiting, view?.parked], [0, 1]);
     assert.ok(view?.lastDeliveredAt);
   });
@@ -316,7 +320,7 @@ describe('a webhook', () => {
     const path = join(temporaryFolder(t), 'webhooks.db');
     const first = await deliver(t, [{ url: receiver.url }], { path });
     const { id } = await write('POST', 'collections/people', { name: 'a' });
-    await eventually(async () => (await first.all())[0]?.waiting === 1);
+    await eventually(async () => (await allOf(first))[0]?.waiting === 1);
     await first.close();
     await write('PATCH', `collections/people/${id}`, { name: 'b' });
     status = 204;
@@ -410,7 +414,7 @@ describe('webhooks of a configuration that is read again', () => {
     const options = { model, conditions: await readConditions(model, false), isProduction: false };
     const service = createWebhookService({ ...options, log: silent, now: Date.now });
     t.after(service.close);
-    assert.deepEqual(await service.port.all(), []);
+    assert.deepEqual(await allOf(service.port), []);
     const { size: _, ...feed } = feedOf();
     service.start({ ...feed, path: join(temporaryFolder(t), 'webhooks.db') });
     const { id } = await write('POST', 'collections/people', { name: 'a' });
@@ -426,10 +430,10 @@ describe('webhooks of a configuration that is read again', () => {
       String(headers['webhook-id']).endsWith('hook0'),
     );
     assert.deepEqual(told.map(shown), ['document.created 1', 'document.updated 2', 'document.deleted 3']);
-    const names = (await service.port.all()).map(({ name }) => name);
+    const names = (await allOf(service.port)).map(({ name }) => name);
     assert.deepEqual(names, ['hook0', 'hook1']);
     (await service.prepare(modelOf([]))).begin();
-    assert.deepEqual(await service.port.all(), []);
+    assert.deepEqual(await allOf(service.port), []);
   });
 });
 
@@ -447,7 +451,7 @@ describe('deliveries that wait for hours', () => {
       return service;
     }
     const first = await start(away.url);
-    await eventually(async () => (await first.port.all()).length === 1);
+    await eventually(async () => (await allOf(first.port)).length === 1);
     const made = (await write('POST', 'collections/people', { name: 'a' })).id;
     await eventually(() => away.came.length === 1);
     await first.close();
@@ -460,7 +464,7 @@ describe('deliveries that wait for hours', () => {
     await eventually(() => attempts() === 6);
     rest();
     (await second.prepare(modelOf([{ url: away.url, events: ['document.created'] }]))).begin();
-    await second.port.all();
+    await allOf(second.port);
     await write('PATCH', `collections/people/${made}`, { name: 'b' });
     const other = (await write('POST', 'collections/people', { name: 'c' })).id;
     await eventually(() => away.came.some(({ body }) => body.data.id === other));
@@ -532,7 +536,7 @@ describe('the routes of webhooks', () => {
     );
     assert.ok(Date.parse(docs[0].nextAttemptAt) - Date.parse(docs[0].lastAttemptAt) >= 5000);
     assert.ok(Date.parse(docs[0].nextAttemptAt) - Date.parse(docs[0].lastAttemptAt) <= 30_000);
-    const { webhooks } = (await service.call('GET', '/api/webhooks')).body;
+    const { docs: webhooks } = (await service.call('GET', '/api/webhooks')).body;
     const { position, ...view } = webhooks[0];
     assert.ok(position > 0);
     assert.deepEqual(view, {
@@ -554,7 +558,7 @@ describe('the routes of webhooks', () => {
     assert.equal((await service.call('GET', `${path}?state=parked`)).body.total, 0);
     const refusals = [
       ['GET', `${path}?state=prked`, 400, /state must be one of "all", "waiting", "parked".*did you mean "parked"/],
-      ['GET', '/api/webhooks?page=1', 400, /page is not a query parameter/],
+      ['GET', '/api/webhooks?pag=1', 400, /pag is not a query parameter; did you mean "page"/],
       ['GET', '/api/webhooks/frnt/deliveries', 404, /there is no webhook "frnt"; did you mean "front"\?/],
       ['POST', '/api/webhooks/frnt/retry', 404, /there is no webhook "frnt"; did you mean "front"\?/],
       ['POST', '/api/webhooks/front/retry?state=parked', 400, /state is not a query parameter/],

@@ -12,6 +12,7 @@ import { appendOf } from '../../callers/append.ts';
 import { requireLiving } from '../../callers/sessions.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 import type { AnswerOf } from '../../openapi/answers.ts';
+import type { PageRequest } from '../../queries/pages.ts';
 
 /** A key as answers show it. Only the answers to making and to rotating a key have the `secret`. */
 type KeyView = AnswerOf<'ApiKey'> & { secret?: string };
@@ -19,10 +20,17 @@ type KeyView = AnswerOf<'ApiKey'> & { secret?: string };
 /** Other requests may change keys meanwhile. */
 const maxTries = 100;
 
-/** The keys that are not revoked, oldest first. */
-export async function listKeys({ app }: RouteCall): Promise<KeyView[]> {
+/** A page of the keys that are not revoked, oldest first, and their number. */
+export async function listKeys({ app }: RouteCall, asked: PageRequest): Promise<{ keys: KeyView[]; total: number }> {
   const uses = await app.keyService.uses();
-  return app.apiKeys.all().map((key) => viewOf(named(app, key), uses[key.id]));
+  const { found, total } = app.apiKeys.page(asked);
+  return { keys: found.map((key) => viewOf(named(app, key), uses[key.id])), total };
+}
+
+/** A key that is not revoked. @throws DomainError `not-found`. */
+export async function showKey(call: RouteCall, id: string): Promise<KeyView> {
+  const uses = await call.app.keyService.uses();
+  return viewOf(found(call, id), uses[id]);
 }
 
 /**

@@ -3,6 +3,7 @@ import { maxKeys, maxOverlapSeconds } from '../../../config/api-keys.ts';
 import type { AdmittedCallers } from '../../openapi/callers.ts';
 import { type ApiOperation, reason } from '../../openapi/operation.ts';
 import { created, type DescribedAnswers, json, refusalForNow, refusals } from '../../openapi/responses.ts';
+import { pageParameters } from '../../queries/pages.ts';
 
 const tag = 'system';
 const caller: AdmittedCallers = { kind: 'manager' };
@@ -21,8 +22,23 @@ export function listKeysOperation(): ApiOperation {
     id: 'listKeys',
     tag,
     summary: 'List the API keys',
-    description: 'Lists the keys that were made at run time and are not revoked, oldest first, without their secrets.',
-    answers: { 200: json('The keys.', 'ApiKeys'), ...refusals([400, 500]) },
+    description:
+      'Returns a page of the keys that were made at run time and are not revoked, oldest first, without their secrets.',
+    query: pageParameters,
+    answers: { 200: json('A page of keys.', 'ApiKeys'), ...refusals([400, 500]) },
+    caller,
+  };
+}
+
+/** `GET /api/keys/{id}` */
+export function readKeyOperation(): ApiOperation {
+  return {
+    id: 'readKey',
+    tag,
+    summary: 'Read an API key',
+    description: 'Returns a key as the list shows it, without its secret.',
+    params,
+    answers: { 200: json('The key.', 'ApiKey'), ...noKey, ...refusals([400, 500]) },
     caller,
   };
 }

@@ -4,13 +4,22 @@ import { requireKeyManager } from '../../access/key-management.ts';
 import type { App } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { unstored } from '../../callers/vary.ts';
+import { sendText } from '../../documents/read/sending.ts';
+import { pageText } from '../../documents/read/serialize.ts';
 import { jsonPayload, noPayload, readBody } from '../../http/body.ts';
 import { locationOf } from '../../http/location.ts';
 import { noteReason } from '../../http/reason.ts';
 import { idOf } from '../../http/requests.ts';
-import { rejectQuery } from '../../queries/parameters.ts';
-import { listKeys, makeKey, revokeKey, rotateKey } from './manage.ts';
-import { createKeyOperation, listKeysOperation, revokeKeyOperation, rotateKeyOperation } from './operations.ts';
+import { pageParameters } from '../../queries/pages.ts';
+import { readQuery, rejectQuery } from '../../queries/parameters.ts';
+import { listKeys, makeKey, revokeKey, rotateKey, showKey } from './manage.ts';
+import {
+  createKeyOperation,
+  listKeysOperation,
+  readKeyOperation,
+  revokeKeyOperation,
+  rotateKeyOperation,
+} from './operations.ts';
 
 /** The API keys that are made at run time, for callers who manage keys. */
 export function apiKeys(server: Server, app: App): void {
@@ -22,9 +31,20 @@ export function apiKeys(server: Server, app: App): void {
       method: 'GET',
       path,
       options: { auth: strategy, plugins: { openApi: listKeysOperation } },
+      handler: async (request, h) => {
+        await requireKeyManager({ app, request });
+        const query = readQuery(pageParameters, request.query, app);
+        const { keys, total } = await listKeys({ app, request }, query);
+        return sendText(h, pageText(keys, total, query));
+      },
+    },
+    {
+      method: 'GET',
+      path: `${path}/{id}`,
+      options: { auth: strategy, plugins: { openApi: readKeyOperation } },
       handler: async (request) => {
         await admit(request);
-        return { keys: await listKeys({ app, request }) };
+        return showKey({ app, request }, idOf(request));
       },
     },
     {

@@ -9,6 +9,7 @@ import { filterableFields, queryableBy, readableFields, selectableFields } from 
 import { type ListScope, scopeOfRelated } from '../../access/list-scope.ts';
 import type { App, Call, Join, RouteCall, Target } from '../../app.ts';
 import { asOfFor } from '../../http/requests.ts';
+import type { PageRequest } from '../../queries/pages.ts';
 import type { ListQuery } from '../../queries/query.ts';
 import type { View } from '../../queries/selection.ts';
 import { plainTag, type Tag, textTag } from '../concurrency/etags.ts';
@@ -201,14 +202,9 @@ async function readableIn(
 }
 
 /**
- * The envelope of a list (contract, section 2.5) around documents that are text already. A list with `after` has the
- * next cursor and no page numbers.
+ * The envelope of a list (contract, section 2.5) around documents that are text already, in pieces to send one after
+ * the other: to join them would copy everything once more. A list with `after` has the next cursor and no page numbers.
  */
-export function listText(docs: readonly string[], page: FoundCount, query: ListPosition): string {
-  return listTexts(docs, page, query).join('');
-}
-
-/** As {@link listText}, in pieces to send one after the other: to join them would copy everything once more. */
 export function listTexts(docs: readonly string[], page: FoundCount, query: ListPosition): string[] {
   const texts = [start];
   for (const [index, doc] of docs.entries()) {
@@ -252,14 +248,10 @@ function endOf({ total, hasNext }: FoundCount, query: ListPosition): string {
   return `],${JSON.stringify(rest).slice(1)}`;
 }
 
-/** As {@link listText}, for pages of other things than documents. */
-export function pageText(
-  items: readonly object[],
-  total: number,
-  { limit, page }: { limit: number; page: number },
-): string {
+/** As {@link listTexts}, for pages of other things than documents. */
+export function pageText(items: readonly object[], total: number, { limit, page }: PageRequest): string {
   const found = { texts: items.map((item) => JSON.stringify(item)), total, hasNext: page * limit < total };
-  return listText(found.texts, found, { limit, page, after: null, count: 'exact', next: null });
+  return listTexts(found.texts, found, { limit, page, after: null, count: 'exact', next: null }).join('');
 }
 
 type FoundCount = Pick<Page, 'total' | 'hasNext'>;

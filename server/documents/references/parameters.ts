@@ -1,8 +1,5 @@
-import { listParameters } from '../../queries/query.ts';
+import { pageParameters } from '../../queries/pages.ts';
+import { momentParameter } from '../../queries/query.ts';
 
 /** The query of references. */
-export const referenceParameters = {
-  limit: listParameters.limit,
-  page: listParameters.page,
-  asOf: listParameters.asOf,
-};
+export const referenceParameters = { ...pageParameters, ...momentParameter };

@@ -1,4 +1,5 @@
-import { listParameters } from '../../queries/query.ts';
+import { pageParameters } from '../../queries/pages.ts';
+import { momentParameter } from '../../queries/query.ts';
 
 /** The query of a trash. */
-export const trashParameters = { limit: listParameters.limit, page: listParameters.page, asOf: listParameters.asOf };
+export const trashParameters = { ...pageParameters, ...momentParameter };

@@ -9,6 +9,7 @@ import {
   refusalsForNow,
   unavailable,
 } from '../../openapi/responses.ts';
+import { pageParameters } from '../../queries/pages.ts';
 import { unsavedDays, usualQuotas } from './keeping.ts';
 
 const tag = 'system';
@@ -32,9 +33,10 @@ export function listDraftsOperation(): ApiOperation {
     tag,
     summary: 'List the unsaved changes of the user',
     description:
-      "Lists the user's own unsaved changes (drafts) without their data, newest first, for the documents and globals that " +
-      'the user may read.',
-    answers: { 200: json('The drafts.', 'OwnDrafts'), ...refusals([400, 500]) },
+      "Returns a page of the user's own unsaved changes (drafts) without their data, newest first, for the documents and " +
+      'globals that the user may read.',
+    query: pageParameters,
+    answers: { 200: json('A page of drafts.', 'OwnDrafts'), ...refusals([400, 500]) },
     caller,
   };
 }

@@ -5,8 +5,10 @@ import { strategy } from '../../callers/authentication.ts';
 import { authTargets, requireUser } from '../../callers/sessions.ts';
 import { unstored } from '../../callers/vary.ts';
 import { jsonPayload, noPayload, readBody } from '../../http/body.ts';
-import { rejectQuery } from '../../queries/parameters.ts';
+import { pageParameters } from '../../queries/pages.ts';
+import { readQuery, rejectQuery } from '../../queries/parameters.ts';
 import { sendText } from '../read/sending.ts';
+import { pageText } from '../read/serialize.ts';
 import { dropDraftOperation, keepDraftOperation, listDraftsOperation, readDraftOperation } from './operations.ts';
 import {
   dropUnsaved,
@@ -27,8 +29,10 @@ export function unsavedChanges(server: Server, app: App): void {
     path,
     options: { auth: strategy, plugins: { openApi: listDraftsOperation } },
     handler: async (request, h) => {
-      admit(request);
-      return unstored(h.response({ drafts: await listUnsaved({ app, request }) }));
+      requireUser(request);
+      const query = readQuery(pageParameters, request.query, app);
+      const { drafts, total } = await listUnsaved({ app, request }, query);
+      return unstored(sendText(h, pageText(drafts, total, query)));
     },
   });
   if (app.model.collections.size > 0) subjectRoutes(server, app, `${path}/{slug}/{id}`);

@@ -11,6 +11,7 @@ import { refuseMissing } from '../../access/document-access.ts';
 import type { App, Call, RouteCall, Target } from '../../app.ts';
 import { requireLiving, requireUser } from '../../callers/sessions.ts';
 import type { AnswerOf } from '../../openapi/answers.ts';
+import { entriesOf, type PageRequest } from '../../queries/pages.ts';
 import { expectedVersions } from '../concurrency/etags.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
 import { currentOf, streamOf } from '../write/current.ts';
@@ -105,13 +106,17 @@ export async function dropUnsaved({ app, request }: RouteCall, subject: Subject)
   return revisionOf(app, removed.change);
 }
 
-/** The unsaved changes of a user to documents that they may read, newest first. */
-export async function listUnsaved({ app, request }: RouteCall): Promise<UnsavedView[]> {
-  const shown: UnsavedView[] = [];
+/** A page of the unsaved changes of a user to documents that they may read, newest first, and their number. */
+export async function listUnsaved(
+  { app, request }: RouteCall,
+  asked: PageRequest,
+): Promise<{ drafts: UnsavedView[]; total: number }> {
+  const shown: UnsavedChange[] = [];
+  // A quota bounds the changes of a user.
   for (const change of await app.unsavedChanges.list(ownerOf(request))) {
-    if (await isShown({ app, request }, change)) shown.push(revisionOf(app, change).view);
+    if (await isShown({ app, request }, change)) shown.push(change);
   }
-  return shown;
+  return { drafts: entriesOf(shown, asked).map((change) => revisionOf(app, change).view), total: shown.length };
 }
 
 async function isShown({ app, request }: RouteCall, { target: stream }: UnsavedChange): Promise<boolean> {

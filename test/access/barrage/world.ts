@@ -90,7 +90,7 @@ export async function createWorld(service: Pick<HereService, 'url' | 'setupUrl'>
     ...admin,
     body: { email: `${canary('invited')}@example.org` },
   });
-  const { invitations } = await made('GET', collection('editors', '/invitations'), admin);
+  const { docs: invitations } = await made('GET', collection('editors', '/invitations'), admin);
 
   async function upload(name: string, text: string, more: Record<string, string>): Promise<Answer['body']> {
     const form = new FormData();
@@ -148,8 +148,8 @@ export async function createWorld(service: Pick<HereService, 'url' | 'setupUrl'>
     { title: 'open too', status: 'open' },
   ];
   const { batch } = await made('POST', collection('posts', '/bulk'), { body: { docs } });
-  const { keys } = await made('GET', '/api/keys');
-  const { sessions } = await made('GET', collection('admins', '/sessions'), admin);
+  const { docs: keys } = await made('GET', '/api/keys?limit=100');
+  const { docs: sessions } = await made('GET', collection('admins', '/sessions'), admin);
 
   return {
     url,

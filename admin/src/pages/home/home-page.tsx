@@ -6,6 +6,7 @@ import { fieldAt, labelOf } from '../../schema/fields.ts';
 import { groupsOf } from '../../schema/model.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
+import { everyEntry } from '../../service/every-page.ts';
 import { useModel } from '../../service/model.tsx';
 import { keys, useRead } from '../../service/queries.ts';
 import { useAccount } from '../../service/session.ts';
@@ -102,7 +103,9 @@ function ChangeRow({ change }: { change: Change }) {
 
 function Drafts() {
   const { home } = useWords();
-  const { data, error, refetch } = useRead(['drafts'], ({ signal }) => client.drafts.list({ signal }));
+  const { data, error, refetch } = useRead(['drafts'], ({ signal }) =>
+    everyEntry((query) => client.drafts.list({ ...query, signal })),
+  );
   return (
     <Panel title={home.unsaved}>
       {error !== null && (

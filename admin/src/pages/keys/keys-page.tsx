@@ -1,15 +1,17 @@
 import { Button, Menu, NumberInput } from '@mantine/core';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { ApiKey, ApiKeyWithSecret } from '../../../../client/index.ts';
 import { ActorName } from '../../parts/actors.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
+import { Pager } from '../../parts/pager.tsx';
 import { Panel, panelStyles } from '../../parts/panel.tsx';
 import { Ago } from '../../parts/times.tsx';
 import { tell } from '../../parts/toast.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
 import { useModel } from '../../service/model.tsx';
-import { invalidate, useRead } from '../../service/queries.ts';
+import { invalidate } from '../../service/queries.ts';
+import { usePages } from '../../service/use-pages.ts';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure, Notice, Page } from '../../shell/page.tsx';
 import { Icon } from '../../theme/icons.tsx';
@@ -30,9 +32,7 @@ export function KeysPage() {
   const [isMaking, setMaking] = useState(false);
   const [question, setQuestion] = useState<Question>(null);
   const [made, setMade] = useState<ApiKeyWithSecret | null>(null);
-  const { data, error, refetch } = useRead(keysKey, ({ signal }) => client.keys.list({ signal }), {
-    enabled: managesKeys,
-  });
+  const { data, error, refetch, page, setPage } = usePages(keysKey, client.keys.list, { enabled: managesKeys });
   const show = async (key: ApiKeyWithSecret) => {
     setMade(key);
     await invalidate(keysKey);
@@ -54,7 +54,11 @@ export function KeysPage() {
     >
       {error !== null && <Failure error={error} again={() => void refetch()} />}
       {error === null && data === undefined && <Loading />}
-      {data !== undefined && <Keys keys={data} ask={isNow ? setQuestion : null} />}
+      {data !== undefined && (
+        <Keys keys={data.docs} ask={isNow ? setQuestion : null}>
+          <Pager page={page} pages={data.totalPages} setPage={setPage} />
+        </Keys>
+      )}
       {isMaking && <KeyDialog onClose={() => setMaking(false)} onMade={show} />}
       {question?.kind === 'revoke' && <RevokeDialog apiKey={question.key} onClose={() => setQuestion(null)} />}
       {question?.kind === 'rotate' && (
@@ -65,7 +69,9 @@ export function KeysPage() {
   );
 }
 
-function Keys({ keys, ask }: { keys: ApiKey[]; ask: ((question: Question) => void) | null }) {
+type KeysProps = { keys: ApiKey[]; ask: ((question: Question) => void) | null; children: ReactNode };
+
+function Keys({ keys, ask, children }: KeysProps) {
   const { shell, people } = useWords();
   return (
     <Panel title={shell.keys}>
@@ -78,6 +84,7 @@ function Keys({ keys, ask }: { keys: ApiKey[]; ask: ((question: Question) => voi
           </li>
         ))}
       </ul>
+      {children}
     </Panel>
   );
 }

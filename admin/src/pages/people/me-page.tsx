@@ -1,12 +1,14 @@
 import { Button, PasswordInput } from '@mantine/core';
 import { useState } from 'react';
 import { Confirm } from '../../parts/confirm.tsx';
+import { Pager } from '../../parts/pager.tsx';
 import { Panel, panelStyles } from '../../parts/panel.tsx';
 import { Sessions } from '../../parts/sessions.tsx';
 import { tell, tellError } from '../../parts/toast.ts';
 import { client } from '../../service/client.ts';
-import { invalidate, useRead } from '../../service/queries.ts';
+import { invalidate } from '../../service/queries.ts';
 import { logOut, useAccount } from '../../service/session.ts';
+import { usePages } from '../../service/use-pages.ts';
 import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
 import { Failure, Page } from '../../shell/page.tsx';
@@ -51,7 +53,7 @@ function MySessions() {
   const { people } = useWords();
   const { collection } = useAccount();
   const accounts = client.collection(collection);
-  const { data, error, refetch } = useRead(sessionsKey, ({ signal }) => accounts.sessions({ signal }));
+  const { data, error, refetch, page, setPage } = usePages(sessionsKey, accounts.sessions);
   const end = async (sid: string) => {
     try {
       await accounts.endOwnSession(sid);
@@ -64,7 +66,8 @@ function MySessions() {
   return (
     <Panel title={people.mySessions}>
       {error !== null && <Failure error={error} again={() => void refetch()} />}
-      {data !== undefined && <Sessions sessions={data} end={({ sid }) => void end(sid)} />}
+      {data !== undefined && <Sessions sessions={data.docs} end={({ sid }) => void end(sid)} />}
+      {data !== undefined && <Pager page={page} pages={data.totalPages} setPage={setPage} />}
     </Panel>
   );
 }

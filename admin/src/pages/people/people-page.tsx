@@ -13,6 +13,7 @@ import { client } from '../../service/client.ts';
 import { useCollection } from '../../service/model.tsx';
 import { forget, invalidate, keys, useRead } from '../../service/queries.ts';
 import type { User } from '../../service/session.ts';
+import { usePages } from '../../service/use-pages.ts';
 import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
 import { Failure, NotFound, Notice, Page } from '../../shell/page.tsx';
@@ -84,13 +85,13 @@ const invitationsOf = (slug: string) => ['invitations', slug] as const;
 function Invitations({ slug }: { slug: string }) {
   const { people } = useWords();
   const [withdrawn, setWithdrawn] = useState<Invitation | null>(null);
-  const { data, error } = useRead(invitationsOf(slug), ({ signal }) => client.collection(slug).invitations({ signal }));
+  const { data, error, page, setPage } = usePages(invitationsOf(slug), client.collection(slug).invitations);
   if (error !== null) return <Failure error={error} />;
-  if (data === undefined || data.length === 0) return null;
+  if (data === undefined || data.total === 0) return null;
   return (
     <Panel title={people.invitations}>
       <ul className={panelStyles.rows}>
-        {data.map((invitation) => (
+        {data.docs.map((invitation) => (
           <li key={invitation.id}>
             <div className={panelStyles.main}>
               {invitation.email}
@@ -104,6 +105,7 @@ function Invitations({ slug }: { slug: string }) {
           </li>
         ))}
       </ul>
+      <Pager page={page} pages={data.totalPages} setPage={setPage} />
       {withdrawn !== null && (
         <Confirm
           title={people.withdraw}

@@ -1,5 +1,6 @@
 import type { OwnDraftWithData } from '../../../../../client/index.ts';
 import { client } from '../../../service/client.ts';
+import { everyEntry } from '../../../service/every-page.ts';
 import { findHere, listHere } from '../../../service/local-changes.ts';
 import { type DraftTarget, isDraftOf, targetName } from '../save/subject.ts';
 import { formsElsewhere } from './neighbours.ts';
@@ -39,7 +40,7 @@ export async function findUnsaved(
  * not there is an error.
  */
 export async function hasUnsaved(target: DraftTarget): Promise<boolean> {
-  return (await client.drafts.list()).some((draft) => isDraftOf(draft, target));
+  return (await everyEntry(client.drafts.list)).some((draft) => isDraftOf(draft, target));
 }
 
 async function atService(target: DraftTarget): Promise<OwnDraftWithData | undefined> {
@@ -48,7 +49,10 @@ async function atService(target: DraftTarget): Promise<OwnDraftWithData | undefi
 
 /** The newest unsaved changes of a new document in a collection; null without any. */
 export async function findUnfinished(account: string, slug: string): Promise<{ id: string; updatedAt: string } | null> {
-  const [here, service] = await Promise.all([listHere(account).catch(() => []), client.drafts.list().catch(() => [])]);
+  const [here, service] = await Promise.all([
+    listHere(account).catch(() => []),
+    everyEntry(client.drafts.list).catch(() => []),
+  ]);
   const drafts = [
     ...here.flatMap(({ target, updatedAt }) => {
       const [collection, id = ''] = target.split('/', 2);

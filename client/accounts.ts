@@ -68,7 +68,7 @@ export function accountsOf({ bodyOf, session }: Caller, slug: string) {
       const call = { method: 'GET', path: `${path}/init`, options, isPublic: true } as const;
       return (await bodyOf<{ initialized: boolean }>(call)).initialized;
     },
-    registerFirstUser: (data: object, options?: CallOptions) => begin('first-user', data, options),
+    createFirstUser: (data: object, options?: CallOptions) => begin('first-user', data, options),
   } satisfies Record<keyof Accounts<AnyConfig, string>, unknown>;
 }
 

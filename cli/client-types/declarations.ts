@@ -1,8 +1,8 @@
 import type { Collection, Field, Global } from '../../config/model.ts';
 import type { Names } from './names.ts';
 import { declareParts } from './parts.ts';
-import { pathsOf } from './paths.ts';
-import { comment, declareUnion, literal, memberName } from './text.ts';
+import { pathKindsOf, pathsOf } from './paths.ts';
+import { comment, declareUnion, literal, memberName, memberUnion } from './text.ts';
 import { followsDepth, hasJoins, membersOf, type References, type TypeUse, withDepth } from './values.ts';
 
 /** The needs of every declaration of a file. */
@@ -60,7 +60,8 @@ export function declareGlobal(global: Global, context: DeclarationContext): stri
   ];
 }
 
-function declarePaths({ slug, fields, auth, upload }: Collection, name: string, { nameOf }: References): string[] {
+function declarePaths(collection: Collection, name: string, { nameOf }: References): string[] {
+  const { slug, fields, auth, upload } = collection;
   const paths = pathsOf(fields, nameOf);
   const pointers = (isList: boolean) => {
     const found = paths.filter((one) => one.relationTo !== undefined && one.isList === isList);
@@ -68,6 +69,9 @@ function declarePaths({ slug, fields, auth, upload }: Collection, name: string, 
     return objectType(lines);
   };
   const joins = fields.filter(({ type }) => type === 'join');
+  const kinds = Object.entries(pathKindsOf(collection, paths)).flatMap(([kind, found]) =>
+    memberUnion(kind, found.length === 0 ? ['never'] : found.map(literal)),
+  );
   const joined = joins.map((join) => `    ${memberName(join.name)}: ${literal(join.collection ?? '')};`);
   return [
     ...declareInterface(
@@ -90,6 +94,7 @@ function declarePaths({ slug, fields, auth, upload }: Collection, name: string, 
       `  update: ${name}Update;`,
       `  filters: ${name}Filters;`,
       `  sorts: ${name}Sorts;`,
+      ...kinds,
       `  relations: ${pointers(false)}`,
       `  lists: ${pointers(true)}`,
       `  joins: ${objectType(joined)}`,

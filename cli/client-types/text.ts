@@ -25,8 +25,16 @@ export function comment(text: string, indent = ''): string[] {
 
 /** A union of types, on one line if it fits. */
 export function declareUnion(head: string, parts: readonly string[]): string[] {
-  const line = `${head} = ${parts.join(' | ')};`;
-  return line.length <= width
-    ? [line]
-    : [`${head} =`, ...parts.map((part) => `  | ${part}`).slice(0, -1), `  | ${parts.at(-1)};`];
+  return unionLines(`${head} =`, parts, '  ');
+}
+
+/** A member of an interface that is a union of types, on one line if it fits. */
+export function memberUnion(name: string, parts: readonly string[]): string[] {
+  return unionLines(`  ${name}:`, parts, '    ');
+}
+
+function unionLines(head: string, parts: readonly string[], indent: string): string[] {
+  const line = `${head} ${parts.join(' | ')};`;
+  if (line.length <= width) return [line];
+  return [head, ...parts.map((part, at) => `${indent}| ${part}${at === parts.length - 1 ? ';' : ''}`)];
 }

@@ -34,18 +34,22 @@ import type {
   FileOf,
   GlobalSlug,
   GroupPathOf,
+  NumberPathOf,
+  OrderedPathOf,
   SelectedOf,
   SelectOf,
-  SortOf,
+  UniquePathOf,
   UpdateInput,
   UserOf,
   WhereOf,
 } from './config.ts';
+import type { FiguresOf, GroupOrder, ItemOf } from './group-order.ts';
 import type {
   CountOptions,
   CursorOptions,
   DryRun,
   FindOptions,
+  FirstOptions,
   GroupOptions,
   HistoryOptions,
   ListOptions,
@@ -71,7 +75,7 @@ export type Documents<in out C extends AnyConfig, in out Slug extends string> = 
   };
   /** The document with an id, or the first document of a list; null without a document that the caller may read. */
   findOne: <const Depth extends number = 0, const Select extends string = never>(
-    idOrList: string | Omit<ListOptions<C, Slug, Depth, Select>, 'limit'>,
+    idOrList: string | FirstOptions<C, Slug, Depth, Select>,
     options?: ReadOptions<Depth, Select & SelectOf<C, Slug>>,
   ) => Promise<SelectedOf<C, Slug, Depth, Select> | null>;
   /**
@@ -90,10 +94,10 @@ export type Documents<in out C extends AnyConfig, in out Slug extends string> = 
   /** Groups documents by the values of up to three paths, and computes figures for each group. */
   aggregate: <
     const By extends readonly GroupPathOf<C, Slug>[] = [],
-    const Sum extends readonly string[] = [],
-    const Min extends readonly string[] = [],
-    const Max extends readonly string[] = [],
-    const Avg extends readonly string[] = [],
+    const Sum extends readonly NumberPathOf<C, Slug>[] = [],
+    const Min extends readonly OrderedPathOf<C, Slug>[] = [],
+    const Max extends readonly OrderedPathOf<C, Slug>[] = [],
+    const Avg extends readonly NumberPathOf<C, Slug>[] = [],
   >(
     options?: GroupOptions<C, Slug> & {
       groupBy?: By | undefined;
@@ -102,9 +106,9 @@ export type Documents<in out C extends AnyConfig, in out Slug extends string> = 
       max?: Max | undefined;
       avg?: Avg | undefined;
       /** `count`, a figure such as `sum.views`, or a path of `groupBy`; with `-` in front for descending order. */
-      sort?: string | readonly string[] | undefined;
+      sort?: GroupOrder<C, Slug, ItemOf<By>, FiguresOf<Sum, Min, Max, Avg>> | undefined;
     },
-  ) => Promise<Groups<By[number], { sum: Sum[number]; min: Min[number]; max: Max[number]; avg: Avg[number] }>>;
+  ) => Promise<Groups<ItemOf<By>, FiguresOf<Sum, Min, Max, Avg>>>;
   /** The values of a field with the number of documents that have each, most frequent first. */
   distinct: (
     field: GroupPathOf<C, Slug>,
@@ -155,11 +159,7 @@ export type Bulk<in out C extends AnyConfig, in out Slug extends string> = {
    * Updates each document whose value in the unique field `upsertBy` exists already, and creates the others. With
    * `dryRun`, only returns what the call would do.
    */
-  upsertMany: (
-    upsertBy: Exclude<SortOf<C, Slug>, `-${string}`>,
-    docs: readonly Omit<UpdateInput<C, Slug>, 'password'>[],
-    options?: ChangeOptions,
-  ) => Promise<BulkUpserted>;
+  upsertMany: Upsert<UniquePathOf<C, Slug>, UpdateInput<C, Slug>>;
   /**
    * Replaces the values of the given fields in each document. With `dryRun`, only returns what the call would change.
    */
@@ -171,6 +171,18 @@ export type Bulk<in out C extends AnyConfig, in out Slug extends string> = {
   /** Deletes documents. With `dryRun`, only returns which. */
   deleteMany: (selection: Selection<C, Slug>, options?: ChangeOptions) => Promise<BulkChanged<'deleted'>>;
 };
+
+type Upsert<Field, Data> = <const By extends Field>(
+  upsertBy: By,
+  docs: readonly (Omit<Data, 'password'> & (string extends Field ? unknown : WithValue<Data, By>))[],
+  options?: ChangeOptions,
+) => Promise<BulkUpserted>;
+
+/** Data with a value at a path, which may lead through objects. */
+type WithValue<Data, Path> = Path extends `${infer Name}.${infer Rest}`
+  ? { [One in Name]: WithValue<MemberOf<Data, Name>, Rest> }
+  : { [One in Path & string]: MemberOf<Data, One> };
+type MemberOf<Data, Name> = NonNullable<Data[Name & keyof Data]>;
 
 /** Reads what a bulk call did, given its `batch`, with a page of its documents. */
 export type ReadBatch = (batch: string, options?: Omit<PageOptions, 'asOf'>) => Promise<Batch>;
@@ -237,7 +249,7 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
    * Creates the first account, with the setup token that the service prints when it starts, and logs in. The client
    * keeps the token.
    */
-  registerFirstUser: (
+  createFirstUser: (
     input: { setupToken: string; email: string; password: string } & Omit<CreateInput<C, Slug>, 'email' | 'password'>,
     options?: ReasonOptions,
   ) => Promise<Login<AccountOf<C, Slug>>>;

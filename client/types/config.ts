@@ -2,9 +2,10 @@ import type { Config } from '../../config/define.ts';
 import type { DocumentAnswer, DocumentMembers, GlobalAnswer, GlobalMembers } from './documents.ts';
 import type { FieldsIn, Flat, IsOn } from './fields.ts';
 import type { CreateData, GlobalUpdateData, UpdateData } from './inputs.ts';
-import type { EntriesOf, FiltersOf, RelationsOf, SortsOf } from './paths.ts';
+import type { PartOf } from './parts.ts';
+import type { DaysOf, EntriesOf, FiltersOf, RelationsOf, SinglesOf, SortsOf, UniqueOf } from './paths.ts';
 import type { SelectedDocument } from './select.ts';
-import type { Lists, LooseConditions, PartOf, Where } from './where.ts';
+import type { Lists, LooseConditions, Where } from './where.ts';
 
 /** The source of a client's types: a configuration, or the types that `annals types` writes. */
 export type AnyConfig = Config | Written | Plain;
@@ -28,6 +29,14 @@ export interface CollectionTypes {
   filters: object;
   /** The paths by which lists can be sorted. */
   sorts: string;
+  /** The paths of unique fields. */
+  unique: string;
+  /** The paths to single numbers. */
+  numbers: string;
+  /** The paths to single dates and times. */
+  times: string;
+  /** The paths to values with a year, a month and a day, single ones and those in lists. */
+  days: string;
   /**
    * For each path of a relationship to a single document, the collection to which it points; in `lists`, for
    * relationships to several documents.
@@ -113,11 +122,18 @@ export type WhereOf<C extends AnyConfig, Slug extends string> =
 /** The path of a field to sort by, with `-` in front for descending order. */
 export type SortOf<C extends AnyConfig, Slug extends string> =
   Slug extends KnownSlug<C, 'collections'> ? PartOf<Lists<Collections<C>>, Slug, 'sort'> : string;
-/** The path of a field by whose values documents can be grouped; for a date or time also one of its parts, in UTC. */
+/** The path of a field by whose values documents can be grouped; for a date also its year, month or day, in UTC. */
 export type GroupPathOf<C extends AnyConfig, Slug extends string> =
-  Slug extends KnownSlug<C, 'collections'> ? FilterPathOf<C, Slug> | `${FilterPathOf<C, Slug>}.${TimePart}` : string;
-type FilterPathOf<C extends AnyConfig, Slug extends string> = Exclude<keyof WhereOf<C, Slug> & string, 'and' | 'or'>;
-type TimePart = 'year' | 'month' | 'day';
+  Slug extends KnownSlug<C, 'collections'> ? PartOf<Lists<Collections<C>>, Slug, 'group'> & string : string;
+/** The path of a single number, of which documents have a sum and a mean. */
+export type NumberPathOf<C extends AnyConfig, Slug extends string> =
+  Slug extends KnownSlug<C, 'collections'> ? PartOf<Lists<Collections<C>>, Slug, 'sum'> & string : string;
+/** The path of a single number, date or time, of which documents have a minimum and a maximum. */
+export type OrderedPathOf<C extends AnyConfig, Slug extends string> =
+  Slug extends KnownSlug<C, 'collections'> ? PartOf<Lists<Collections<C>>, Slug, 'min'> & string : string;
+/** The path of a unique field. */
+export type UniquePathOf<C extends AnyConfig, Slug extends string> =
+  Slug extends KnownSlug<C, 'collections'> ? PartOf<Collections<C>, Slug, 'unique'> & string : string;
 
 /** A global of an answer. */
 export type GlobalOf<C extends AnyConfig, Slug extends string, Depth extends number = 0> =
@@ -191,6 +207,10 @@ interface OfCollection<Bases, K> {
   update: UpdateData<K>;
   filters: FiltersOf<EntriesOf<K>>;
   sorts: SortsOf<EntriesOf<K>>;
+  unique: UniqueOf<EntriesOf<K>>;
+  numbers: SinglesOf<EntriesOf<K>, 'number'>;
+  times: SinglesOf<EntriesOf<K>, 'date' | 'datetime' | 'time'>;
+  days: DaysOf<EntriesOf<K>>;
   relations: RelationsOf<EntriesOf<K>, false>;
   lists: RelationsOf<EntriesOf<K>, true>;
   joins: JoinsOf<K>;

@@ -20,8 +20,14 @@ type FieldsOfRows<F> = F extends { readonly type: 'row' }
 
 /** The fields that the service adds to a collection, before the declared ones. */
 export type AddedFields<K> =
-  | (IsOn<K, 'auth'> extends true ? { readonly name: 'email'; readonly type: 'email'; readonly required: true } : never)
+  | (IsOn<K, 'auth'> extends true ? AccountEmail : never)
   | (IsOn<K, 'upload'> extends true ? FileField : never);
+type AccountEmail = {
+  readonly name: 'email';
+  readonly type: 'email';
+  readonly required: true;
+  readonly unique: true;
+};
 /** A field that describes the file of an upload collection. */
 export type FileField = (typeof fileSchemas)[number];
 

@@ -37,10 +37,10 @@ export type PresenceFilter = Pick<ValueFilter<unknown>, 'exists'>;
 export type AnyFilter = { [operator in keyof (OrderFilter<unknown> & TextFilter & ListFilter<unknown>)]?: unknown };
 
 /**
- * A path of a collection: its filter, whether it can be sorted by, the collection to which it points, and whether it
- * leads through a list.
+ * A path of a collection: the field at its end, its filter, whether it can be sorted by, the collection to which it
+ * points, and whether it leads through a list.
  */
-type Entry = { path: string; filter: unknown; sorts: boolean; to: string | null; isList: boolean };
+type Entry = { path: string; field: unknown; filter: unknown; sorts: boolean; to: string | null; isList: boolean };
 
 /** Every path inside the documents of a collection, derived from a configuration. */
 export type EntriesOf<K> = EntriesIn<ServerField | AddedFields<K> | FieldsIn<K>, '', false>;
@@ -53,6 +53,15 @@ type ServerField =
 export type FiltersOf<Entries extends Entry> = { [One in Entries as One['path']]: One['filter'] };
 /** The paths by which a list can be sorted. */
 export type SortsOf<Entries extends Entry> = Extract<Entries, { sorts: true }>['path'];
+/** The paths to a single value of a field of some types. */
+export type SinglesOf<Entries extends Entry, Type extends string> = Extract<
+  Entries,
+  { sorts: true; field: { readonly type: Type } }
+>['path'];
+/** The paths to dates, with or without times: single ones, and those in lists. */
+export type DaysOf<Entries extends Entry> = Extract<Entries, { field: { readonly type: 'date' | 'datetime' } }>['path'];
+/** The paths of unique fields. */
+export type UniqueOf<Entries extends Entry> = Extract<Entries, { field: { readonly unique: true } }>['path'];
 /** The collections to which relationships point, by path: of relationships to one document, or to several. */
 export type RelationsOf<Entries extends Entry, IsList extends boolean> = {
   [One in Extract<Entries, { to: string; isList: IsList }> as One['path']]: One['to'];
@@ -62,7 +71,8 @@ type EntriesIn<F, Before extends string, InList extends boolean> = F extends Any
   ? F extends { readonly type: 'join' }
     ? never
     : string extends F['name']
-      ? { path: string; filter: AnyFilter; sorts: true; to: null; isList: false }
+      ? // A field of which nothing is known may be of any type: `never` extends them all.
+        { path: string; field: never; filter: AnyFilter; sorts: true; to: null; isList: false }
       : EntryOf<F, `${Before}${F['name']}`, InList> | EntriesInside<F, `${Before}${F['name']}.`, InList>
   : never;
 
@@ -100,18 +110,26 @@ type NewEntries<One extends Entry, Paths extends string> = One extends unknown
 type EntryOf<F extends AnyField, Path extends string, InList extends boolean> = F extends
   | { readonly hasMany: true }
   | { readonly type: 'multiSelect' }
-  ? { path: Path; filter: ListFilter<ItemOf<F>>; sorts: false; to: TargetOf<F>; isList: true }
+  ? { path: Path; field: F; filter: ListFilter<ItemOf<F>>; sorts: false; to: TargetOf<F>; isList: true }
   : F extends { readonly type: keyof Filters }
-    ? { path: Path; filter: Filters[F['type']]; sorts: InList extends true ? false : true; to: null; isList: InList }
+    ? {
+        path: Path;
+        field: F;
+        filter: Filters[F['type']];
+        sorts: InList extends true ? false : true;
+        to: null;
+        isList: InList;
+      }
     : F extends { readonly options: unknown } | { readonly relationTo: unknown }
       ? {
           path: Path;
+          field: F;
           filter: TextFilter<ItemOf<F>>;
           sorts: InList extends true ? false : true;
           to: TargetOf<F>;
           isList: InList;
         }
-      : { path: Path; filter: PresenceFilter; sorts: false; to: null; isList: InList };
+      : { path: Path; field: F; filter: PresenceFilter; sorts: false; to: null; isList: InList };
 
 type ItemOf<F> = F extends { readonly options: readonly (infer Option)[] } ? OptionValue<Option> : string;
 type TargetOf<F> = F extends { readonly relationTo: infer To extends string } ? To : null;

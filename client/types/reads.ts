@@ -13,23 +13,45 @@ export type ReadOptions<Depth extends number = number, Select = string> = CallOp
   select?: Select | readonly Select[] | undefined;
 };
 
-/** The options of a list: which documents, and in which order. */
+/**
+ * Words to find, or a moment to read: the documents of a past moment cannot be searched. If the collections are not
+ * known, the types allow both, so that a program for every service need not distinguish the two.
+ */
+type WordsOrMoment<C extends AnyConfig> =
+  string extends CollectionSlug<C>
+    ? Words & { asOf?: Moment | undefined }
+    : (Words & { asOf?: undefined }) | { q?: undefined; asOf?: Moment | undefined };
+type Words = {
+  /** Finds only documents whose texts contain all of these words; not possible with `asOf`. */
+  q?: string | undefined;
+};
+
+/** The options of the first document of a list: which documents, and in which order. */
+export type FirstOptions<
+  C extends AnyConfig,
+  Slug extends string,
+  Depth extends number = number,
+  Select = string,
+> = ReadOptions<Depth, Select & SelectOf<C, Slug>> &
+  WordsOrMoment<C> & {
+    /** The filter that documents must match; default: all documents. */
+    where?: WhereOf<C, Slug> | undefined;
+    /**
+     * The paths to sort by, with `-` in front for descending order. Default: newest first; with `q`, best matches
+     * first.
+     */
+    sort?: SortOf<C, Slug> | readonly SortOf<C, Slug>[] | undefined;
+  };
+
+/** The options of a list. */
 export type ListOptions<
   C extends AnyConfig,
   Slug extends string,
   Depth extends number = number,
   Select = string,
-> = ReadOptions<Depth, Select & SelectOf<C, Slug>> & {
-  /** The filter that documents must match; default: all documents. */
-  where?: WhereOf<C, Slug> | undefined;
-  /**
-   * The paths to sort by, with `-` in front for descending order. Default: newest first; with `q`, best matches first.
-   */
-  sort?: SortOf<C, Slug> | readonly SortOf<C, Slug>[] | undefined;
+> = FirstOptions<C, Slug, Depth, Select> & {
   /** The number of documents on a page, at most 100; default 10, for `findAll` 100. */
   limit?: number | undefined;
-  /** Finds only documents whose texts contain all of these words; not possible with `asOf`. */
-  q?: string | undefined;
 };
 
 /** The options of a page of a list. */
@@ -57,12 +79,8 @@ export type CursorOptions<
 > = ListOptions<C, Slug, Depth, Select> & { next: string; count?: 'exact' | 'none' | undefined };
 
 /** The options of a count. */
-export type CountOptions<C extends AnyConfig, Slug extends string> = CallOptions & {
-  where?: WhereOf<C, Slug> | undefined;
-  /** Counts only documents whose texts contain all of these words; not possible with `asOf`. */
-  q?: string | undefined;
-  asOf?: Moment | undefined;
-};
+export type CountOptions<C extends AnyConfig, Slug extends string> = CallOptions &
+  WordsOrMoment<C> & { where?: WhereOf<C, Slug> | undefined };
 
 /** The options of a grouping. The answer has at most `limit` groups; default 10. */
 export type GroupOptions<C extends AnyConfig, Slug extends string> = CallOptions & {

@@ -1,7 +1,7 @@
 import type { DocumentIn } from './config.ts';
 import type { Below } from './documents.ts';
 import type { Flat } from './fields.ts';
-import type { PartOf } from './where.ts';
+import type { PartOf } from './parts.ts';
 
 /**
  * The paths that `select` can name in the documents of a collection: their own, and paths through one relationship or

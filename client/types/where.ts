@@ -1,16 +1,21 @@
 import type { InheritedMember } from './fields.ts';
+import type { GroupPaths } from './group-paths.ts';
+import type { Further, PartOf, PointersOf } from './parts.ts';
 import type { AnyFilter } from './paths.ts';
 import type { SelectPaths } from './select.ts';
 
 /**
- * For each collection, the types of `select`, `where` and `sort`. They are an interface, so that the compiler evaluates
- * only the members that are used.
+ * For each collection, the types of `select`, `where` and `sort`, and of the paths that `aggregate` groups by, adds up
+ * and compares. They are an interface, so that the compiler evaluates only the members that are used.
  */
 export type Lists<All> = { readonly [Slug in keyof All]: ListOf<All, Slug> };
 interface ListOf<All, Slug> {
   select: SelectPaths<All, Slug>;
   where: Where<Conditions<All, Slug>>;
-  sort: SortKey<Sorts<All, Slug>>;
+  sort: SortKey<SinglePaths<All, Slug, 'sorts'>>;
+  group: GroupPaths<All, Slug>;
+  sum: SinglePaths<All, Slug, 'numbers'>;
+  min: SinglePaths<All, Slug, 'numbers' | 'times'>;
 }
 
 type SortKey<Path> = Path extends string ? `${'' | '-'}${Path}` : never;
@@ -40,20 +45,11 @@ type Conditions<All, Slug> = {
 
 type Own<Filters> = { [Name in keyof Filters & string]: { path: Name; filter: Filters[Name] } }[keyof Filters & string];
 
-/** The paths by which the documents of a collection can be sorted. They do not lead through lists. */
-type Sorts<All, Slug> =
-  | (PartOf<All, Slug, 'sorts'> & string)
-  | SortsThrough<All, PartOf<All, Slug, 'relations'>>
+/** The paths to single values, by which documents can be sorted, or only those to numbers or times. */
+type SinglePaths<All, Slug, Name extends 'sorts' | 'numbers' | 'times'> =
+  | (PartOf<All, Slug, Name> & string)
+  | SinglePathsThrough<All, PartOf<All, Slug, 'relations'>, Name>
   | Further<All, PartOf<All, Slug, 'relations'>, 'relations'>;
-
-/** A member of the types of a collection. */
-export type PartOf<All, Slug, Name extends string> = Slug extends keyof All
-  ? All[Slug] extends Readonly<Record<Name, infer Found>>
-    ? Found
-    : never
-  : never;
-
-type PointersOf<All, Slug> = PartOf<All, Slug, 'relations'> & PartOf<All, Slug, 'lists'>;
 
 /** The paths through one relationship. */
 type Through<All, Pointers> = {
@@ -63,14 +59,6 @@ type PrefixedPaths<Path extends string, Filters> = {
   [Name in keyof Filters & string]: { path: `${Path}.${Name}`; filter: Filters[Name] };
 }[keyof Filters & string];
 
-type SortsThrough<All, Pointers> = {
-  [Path in keyof Pointers & string]: `${Path}.${PartOf<All, Pointers[Path], 'sorts'> & string}`;
+type SinglePathsThrough<All, Pointers, Name extends string> = {
+  [Path in keyof Pointers & string]: `${Path}.${PartOf<All, Pointers[Path], Name> & string}`;
 }[keyof Pointers & string];
-
-/** The paths through two relationships or more. Only the first two are checked. */
-type Further<All, Pointers, Name extends 'relations' | 'lists'> = {
-  [Path in keyof Pointers & string]: `${Path}.${PointersIn<All, Pointers[Path], Name>}.${string}`;
-}[keyof Pointers & string];
-type PointersIn<All, Slug, Name extends 'relations' | 'lists'> = Name extends unknown
-  ? keyof PartOf<All, Slug, Name> & string
-  : never;

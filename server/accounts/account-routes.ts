@@ -13,7 +13,7 @@ import { idOf } from '../http/requests.ts';
 import type { AnswerOf } from '../openapi/answers.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 import { accountStateOf } from './account-state.ts';
-import { accountOperation, endSessionOfOperation, unlockOperation } from './operations.ts';
+import { accountOperation, endSessionOperation, unlockOperation } from './operations.ts';
 import { record } from './record.ts';
 import { sendEnded, sessionsOf } from './session-answers.ts';
 
@@ -50,7 +50,7 @@ export function accountStates(server: Server, app: App): void {
       {
         method: 'DELETE',
         path: `${path}/sessions/{sid}`,
-        options: { auth: strategy, plugins: { openApi: () => endSessionOfOperation(model) }, payload: noPayload },
+        options: { auth: strategy, plugins: { openApi: () => endSessionOperation(model) }, payload: noPayload },
         handler: async (request, h) => {
           await admitted(request);
           const id = idOf(request);

@@ -108,9 +108,9 @@ export function sessionsOperation({ slug }: Collection): ApiOperation {
 }
 
 /** `DELETE /api/collections/<slug>/sessions/{sid}` */
-export function endSessionOperation({ slug }: Collection): ApiOperation {
+export function endOwnSessionOperation({ slug }: Collection): ApiOperation {
   return {
-    ...about('endSession', slug),
+    ...about('endOwnSession', slug),
     summary: 'End a session of the user',
     description:
       'Ends a session of the user of the token, by the `sid` in the list of sessions; its tokens are no longer valid. The sessions of ' +
@@ -163,9 +163,9 @@ export function unlockOperation(target: AuthCollection): ApiOperation {
 }
 
 /** `DELETE /api/collections/<slug>/{id}/sessions/{sid}` */
-export function endSessionOfOperation(target: AuthCollection): ApiOperation {
+export function endSessionOperation(target: AuthCollection): ApiOperation {
   return {
-    ...about('endSessionOf', target.slug),
+    ...about('endSession', target.slug),
     summary: 'End a session of an account',
     description:
       'Ends a session, by the `sid` in the state of the account; its tokens are no longer valid. Needs the right to update the account.',

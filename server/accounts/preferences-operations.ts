@@ -26,7 +26,7 @@ export function readPreferencesOperation(): ApiOperation {
 export function changePreferencesOperation(): ApiOperation {
   return {
     ...about,
-    id: 'changePreferences',
+    id: 'updatePreferences',
     summary: 'Change the preferences of the user',
     description:
       'Applies a JSON merge patch (RFC 7396): objects are merged, `null` removes a member, every other value replaces the ' +

@@ -26,7 +26,7 @@ import { addressOf } from '../http/requests.ts';
 import { pageParameters } from '../queries/pages.ts';
 import { readQuery, rejectQuery } from '../queries/parameters.ts';
 import {
-  endSessionOperation,
+  endOwnSessionOperation,
   loginOperation,
   logoutOperation,
   meOperation,
@@ -126,7 +126,7 @@ function sessionRoutes(app: App, target: AuthTarget): ServerRoute[] {
     {
       method: 'DELETE',
       path: `${path}/{sid}`,
-      options: { auth: strategy, plugins: { openApi: () => endSessionOperation(model) }, payload: noPayload },
+      options: { auth: strategy, plugins: { openApi: () => endOwnSessionOperation(model) }, payload: noPayload },
       handler: async (request, h) => {
         const { sid, id } = requireSession(request, target);
         rejectQuery(request.query);

@@ -83,7 +83,7 @@ const others = async () => ({
   plan: await posts.restore('1', { version: 1 }, { dryRun: true }),
   restored: await posts.restore('1', { position: 1 }, { reason: 'y' }),
   many: await posts.createMany([{ title: 'x', author: '1', secret: 'y' } as never], { reason: 'y' }),
-  upserted: await posts.upsertMany('title', [{ title: 'x' }]),
+  upserted: await posts.upsertMany('slug', [{ slug: 'x', title: 'x' }]),
   updated: await posts.updateMany({ where: { status: { equals: 'draft' } } }, { title: 'x' }, { dryRun: true }),
   deleted: await posts.deleteMany({ ids: ['1'] }, { idempotencyKey: 'x' }),
   undone: await client.undo('x', { force: true, dryRun: true }),
@@ -184,11 +184,11 @@ const named = defineConfig({
 const staff = createClient<typeof named>({ baseUrl: 'https://cms.example.org' }).collection('staff');
 export const invited = () => [
   staff.acceptInvite({ token: 'x', password: 'y', name: 'Grace' }),
-  staff.registerFirstUser({ setupToken: 'x', email: 'a@example.org', password: 'y', name: 'Grace', phone: null }),
+  staff.createFirstUser({ setupToken: 'x', email: 'a@example.org', password: 'y', name: 'Grace', phone: null }),
   // @ts-expect-error the name is required
   staff.acceptInvite({ token: 'x', password: 'y' }),
   // @ts-expect-error the name is required
-  staff.registerFirstUser({ setupToken: 'x', email: 'a@example.org', password: 'y' }),
+  staff.createFirstUser({ setupToken: 'x', email: 'a@example.org', password: 'y' }),
 ];
 
 export type Accounts = [

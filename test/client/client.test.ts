@@ -100,7 +100,7 @@ before(async () => {
   const admins = clientOf().collection('__admins');
   assert.equal(await admins.isInitialized(), false);
   const setupToken = /setup\?token=([\w-]+)/.exec(service.setupUrl ?? '')?.[1] ?? '';
-  await admins.registerFirstUser({ setupToken, ...credentials, name: 'Ada' });
+  await admins.createFirstUser({ setupToken, ...credentials, name: 'Ada' });
 });
 
 /** A client of somebody who has just logged in. */
@@ -408,7 +408,7 @@ describe('Accounts by the client', () => {
     const admins = client.collection('__admins');
     assert.equal(await admins.isInitialized(), true);
     const input = { setupToken: 'once', email: 'eve@example.org', password: 'correct horse' };
-    assert.equal((await refusalOf(admins.registerFirstUser(input))).status, 403);
+    assert.equal((await refusalOf(admins.createFirstUser(input))).status, 403);
     assert.equal(client.token, null);
   });
 

@@ -293,6 +293,10 @@ export interface PostTypes {
   update: PostUpdate;
   filters: PostFilters;
   sorts: PostSorts;
+  unique: 'slug';
+  numbers: 'views';
+  times: 'createdAt' | 'updatedAt' | 'day' | 'at' | 'hour';
+  days: 'createdAt' | 'updatedAt' | 'day' | 'at';
   relations: {
     author: 'authors';
     editor: 'authors';
@@ -360,6 +364,10 @@ export interface AuthorTypes {
   update: AuthorUpdate;
   filters: AuthorFilters;
   sorts: AuthorSorts;
+  unique: never;
+  numbers: never;
+  times: 'createdAt' | 'updatedAt';
+  days: 'createdAt' | 'updatedAt';
   relations: {
     boss: 'authors';
   };
@@ -458,6 +466,10 @@ export interface PicturesTypes {
   update: PicturesUpdate;
   filters: PicturesFilters;
   sorts: PicturesSorts;
+  unique: never;
+  numbers: 'filesize' | 'width' | 'height';
+  times: 'createdAt' | 'updatedAt';
+  days: 'createdAt' | 'updatedAt';
   relations: {
     by: 'authors';
   };
@@ -527,6 +539,10 @@ export interface MembersTypes {
   update: MembersUpdate;
   filters: MembersFilters;
   sorts: MembersSorts;
+  unique: 'email';
+  numbers: never;
+  times: 'createdAt' | 'updatedAt';
+  days: 'createdAt' | 'updatedAt';
   relations: {
     picture: 'pictures';
   };
@@ -589,6 +605,10 @@ export interface PostCreate2Types {
   update: PostCreate2Update;
   filters: PostCreate2Filters;
   sorts: PostCreate2Sorts;
+  unique: never;
+  numbers: 'x';
+  times: 'createdAt' | 'updatedAt';
+  days: 'createdAt' | 'updatedAt';
   relations: Record<never, never>;
   lists: Record<never, never>;
   joins: Record<never, never>;

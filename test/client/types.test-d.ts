@@ -6,7 +6,11 @@ import type {
   GlobalInput,
   GlobalOf,
   GlobalSlug,
+  GroupPathOf,
+  NumberPathOf,
+  OrderedPathOf,
   SortOf,
+  UniquePathOf,
   UpdateInput,
   UploadSlug,
   UserOf,
@@ -339,6 +343,10 @@ type Same<Name extends CollectionSlug<C>> = [
   Equal<UpdateInput<Annals, Name>, UpdateInput<C, Name>>,
   Equal<WhereOf<Annals, Name>, WhereOf<C, Name>>,
   Equal<SortOf<Annals, Name>, SortOf<C, Name>>,
+  Equal<GroupPathOf<Annals, Name>, GroupPathOf<C, Name>>,
+  Equal<NumberPathOf<Annals, Name>, NumberPathOf<C, Name>>,
+  Equal<OrderedPathOf<Annals, Name>, OrderedPathOf<C, Name>>,
+  Equal<UniquePathOf<Annals, Name>, UniquePathOf<C, Name>>,
 ][number];
 type SameGlobal<Name extends GlobalSlug<C>> = [
   Equal<GlobalOf<Annals, Name>, GlobalOf<C, Name>>,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { clientTypes } from '../../cli/client-types/file.ts';
-import { type DocumentPath, pathsOf } from '../../cli/client-types/paths.ts';
+import { type DocumentPath, pathKindsOf, pathsOf } from '../../cli/client-types/paths.ts';
 import type {
   IdFilter,
   ListFilter,
@@ -15,6 +15,7 @@ import type {
   ValueFilter,
 } from '../../client/types/paths.ts';
 import { checkConfig } from '../../config/check.ts';
+import type { Collection } from '../../config/model.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { type Answer, apiKey } from '../helpers/service.ts';
@@ -124,6 +125,44 @@ describe('The types of the client', () => {
     const isSorted = posts.filter(({ sorts }) => sorts);
     for (const part of parts(isSorted, 10)) assert.equal((await list(part.map(({ path }) => path).join())).status, 200);
     for (const { path, sorts } of posts) if (!sorts) assert.equal((await list(path)).status, 400, path);
+  });
+
+  it('know every path that documents can be grouped by, and no other', async () => {
+    const posts = pathsBySlug.get('posts') as DocumentPath[];
+    const { days } = pathKindsOf(model.collections.get('posts') as Collection, posts);
+    const refusal = async (field: string) => {
+      return (await service.call('GET', `/api/collections/posts/distinct?field=${field}&limit=1`)).status !== 200;
+    };
+    for (const { path, filter } of posts) {
+      assert.equal(await refusal(path), filter === 'PresenceFilter', path);
+      assert.equal(await refusal(`${path}.month`), !days.includes(path), `${path}.month`);
+    }
+  });
+
+  it('know every path that documents have figures of, and no other', async () => {
+    const posts = pathsBySlug.get('posts') as DocumentPath[];
+    const { numbers, times } = pathKindsOf(model.collections.get('posts') as Collection, posts);
+    for (const { path } of posts) {
+      const figures = { sum: numbers, avg: numbers, min: [...numbers, ...times], max: [...numbers, ...times] };
+      const query = Object.keys(figures).map((kind) => `${kind}=${path}`);
+      const { body } = await service.call('GET', `/api/collections/posts/aggregate?${query.join('&')}`);
+      const wrong = (body.errors ?? []).map(({ field }: { field: string }) => field);
+      const expected = Object.entries(figures).flatMap(([kind, paths]) => (paths.includes(path) ? [] : [kind]));
+      assert.deepEqual(wrong.toSorted(), expected.toSorted(), path);
+    }
+  });
+
+  it('know every field that documents can be found by in an upsert, and no other', async () => {
+    for (const [slug, paths] of pathsBySlug) {
+      const collection = model.collections.get(slug) as Collection;
+      if (collection.upload) continue;
+      const { unique } = pathKindsOf(collection, paths);
+      for (const { path } of paths) {
+        const body = { docs: [], upsertBy: path };
+        const { status } = await service.call('POST', `/api/collections/${slug}/bulk`, body);
+        assert.equal(status, unique.includes(path) ? 200 : 400, `${slug}: ${path}`);
+      }
+    }
   });
 
   it('know every path that there is', async () => {

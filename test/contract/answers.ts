@@ -59,7 +59,7 @@ const noObject = [{ field: '', message: 'the body must be a JSON object' }];
 
 /** The operations that need a token. */
 const ofUsers =
-  /^(logout|me|refreshToken|listSessions|endSession|invite|listInvitations|readInvitation|withdrawInvitation|readPreferences|changePreferences|\w+Drafts?(OfGlobal)?)$/;
+  /^(logout|me|refreshToken|listSessions|endOwnSession|invite|listInvitations|readInvitation|withdrawInvitation|readPreferences|updatePreferences|\w+Drafts?(OfGlobal)?)$/;
 
 const large = 'x'.repeat(70_000);
 const now = () => `asOf=${new Date().toISOString()}`;
@@ -268,10 +268,10 @@ const special: Record<string, Provoke> = {
     await sendAll(world, operation, 304, [{ headers }, { headers, key: null }, { headers, query: now() }]);
   },
   'readFile 416': (world, operation) => sendAll(world, operation, 416, [{ headers: { range: 'bytes=99999-' } }]),
-  'keepPreview 404': (world, operation) => {
+  'createPreviewToken 404': (world, operation) => {
     return sendAll(world, operation, 404, [{ body: { collection: 'things', id: randomUUID(), data: {} } }]);
   },
-  'readPreview 401': (world, operation) => {
+  'readPreviewData 401': (world, operation) => {
     return sendAll(world, operation, 401, [{ key: 'wrong' }, { path: '/api/preview-data?token=wrong' }]);
   },
   'readSchemas 200': (world, operation) => {
@@ -286,7 +286,7 @@ const special: Record<string, Provoke> = {
     return sendAll(world, operation, 403, [{ headers }]);
   },
   /** Any object is taken. */
-  'changePreferences 400': async (world, operation) => {
+  'updatePreferences 400': async (world, operation) => {
     const bodies = [{ query: 'x=1' }, { body: '{' }, ...noObjects];
     await sendAll(world, operation, 400, bodies);
   },

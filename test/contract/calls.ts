@@ -92,7 +92,7 @@ const right: Record<string, Maker> = {
   me: async ({ session }, slug) => ({ path: pathOf(slug, 'me'), ...(await session(slug)) }),
   refreshToken: async ({ session }, slug) => ({ path: pathOf(slug, 'refresh-token'), ...(await session(slug)) }),
   listSessions: async ({ session }, slug) => ({ path: pathOf(slug, 'sessions'), ...(await session(slug)) }),
-  endSession: async (world, slug) => {
+  endOwnSession: async (world, slug) => {
     const list = await right.listSessions?.(world, slug);
     assert.ok(list);
     const newest = await lastPage(world, list);
@@ -114,8 +114,8 @@ const right: Record<string, Maker> = {
     return { path: pathOf(slug, `${id}/unlock`), ...caller(slug) };
   },
   // The session of the request itself, so that the browser is told to clear its data.
-  endSessionOf: async (world, slug) => {
-    const own = await right.endSession?.(world, slug);
+  endSession: async (world, slug) => {
+    const own = await right.endOwnSession?.(world, slug);
     assert.ok(own);
     const { body } = await world.send(`GET ${pathOf(slug, 'me')}`, { ...own, path: pathOf(slug, 'me') });
     return { ...own, path: own.path.replace('/sessions/', `/${body.id}/sessions/`) };
@@ -133,11 +133,11 @@ const right: Record<string, Maker> = {
     ...anybody(),
   }),
   resetPassword: (_, slug) => ({ path: pathOf(slug, 'reset-password'), body: { token: 'x', password }, ...anybody() }),
-  keepPreview: ({ documents }) => ({
+  createPreviewToken: ({ documents }) => ({
     path: '/api/preview-token',
     body: { collection: 'things', id: documents.things.id, data: { text: ['a draft'] } },
   }),
-  readPreview: async (world) => {
+  readPreviewData: async (world) => {
     const keep = await rightCall(world, operationOf(world, 'POST /api/preview-token'));
     const { body } = await world.send('POST /api/preview-token', keep);
     return { path: `/api/preview-data?token=${body.token}` };
@@ -161,7 +161,7 @@ const right: Record<string, Maker> = {
   }),
   dropDraftOfGlobal: (world) => kept(world, 'keepDraftOfGlobal'),
   readPreferences: ({ admin }) => ({ path: '/api/preferences', ...admin }),
-  changePreferences: ({ admin }) => ({ path: '/api/preferences', body: { theme: 'dark', seen: null }, ...admin }),
+  updatePreferences: ({ admin }) => ({ path: '/api/preferences', body: { theme: 'dark', seen: null }, ...admin }),
   readBoot: () => ({ path: '/api/admin/boot', key: null }),
   listKeys: () => ({ path: '/api/keys' }),
   createKey: () => ({ path: '/api/keys', body: keyBody }),

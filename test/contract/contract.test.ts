@@ -85,17 +85,17 @@ const recorded: Records['succeeds'] = {
   login: ['login.succeeded session.started'],
   logout: ['session.revoked'],
   refreshToken: ['session.refreshed'],
-  endSession: ['session.revoked'],
+  endOwnSession: ['session.revoked'],
   unlock: ['account.unlocked', ''],
-  endSessionOf: ['session.revoked'],
+  endSession: ['session.revoked'],
   invite: ['invite.created'],
   withdrawInvitation: ['invite.withdrawn'],
   acceptInvite: ['document.created invite.accepted password.changed session.started'],
   createFirstUser: ['document.created setup.completed password.changed session.started'],
   forgotPassword: ['password.reset.requested', ''],
   resetPassword: ['password.changed'],
-  keepPreview: [''],
-  changePreferences: [''],
+  createPreviewToken: [''],
+  updatePreferences: [''],
   keepDraft: [''],
   dropDraft: [''],
   keepDraftOfGlobal: [''],
@@ -199,7 +199,7 @@ describe('The contract (1)', () => {
       const [method = '', path = ''] = name.split(' ');
       const holds = async ({ call, plain }: Request) => {
         // A call that ends sessions must leave the others'.
-        const isEnd = /^(logout|endSession)$/.test(kind) && call.headers?.authorization;
+        const isEnd = /^(logout|endOwnSession)$/.test(kind) && call.headers?.authorization;
         const answer = await world.send(name, isEnd ? vary(call, await world.session(slug)) : call);
         assert.notEqual(answer.status, 500, 'a fault');
         if (plain?.type !== 'application/json') return;

@@ -75,7 +75,7 @@ function rarely<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
 function usualCaller({ admin, member, caller }: World, { kind, slug }: Operation): Sent {
   if (/^(invite|\w+Preferences|\w+Drafts?(OfGlobal)?|listInvitations|readInvitation|withdrawInvitation)$/.test(kind))
     return admin;
-  if (!/^(me|logout|refreshToken|listSessions|endSession)$/.test(kind)) return caller(slug);
+  if (!/^(me|logout|refreshToken|listSessions|endOwnSession)$/.test(kind)) return caller(slug);
   return slug === 'users' ? admin : member;
 }
 

@@ -7,7 +7,7 @@ import { text } from '../../queries/parameters.ts';
 export function previewTokenOperation({ collections }: Model): ApiOperation {
   const hasUsers = [...collections.values()].some(({ auth }) => auth);
   return {
-    id: 'keepPreview',
+    id: 'createPreviewToken',
     tag: 'system',
     summary: 'Store a draft of a document, which a token shows',
     description:
@@ -33,7 +33,7 @@ export const previewParameters = {
 /** `GET /api/preview-data` */
 export function previewDataOperation(): ApiOperation {
   return {
-    id: 'readPreview',
+    id: 'readPreviewData',
     tag: 'system',
     summary: 'Read a draft by its token',
     description:

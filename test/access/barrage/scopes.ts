@@ -65,7 +65,7 @@ const knownNeeds: Record<string, Need> = {
   listAllTrash: 'any',
   readOpenApi: { never: 'it needs read of all collections and globals', status: 403 },
   audit_openApi: { oneOf: auditParts.map((audit) => [{ audit }]) },
-  keepPreview: { oneOf: [[{ right: 'update', kind: 'collection', slug: 'posts' }]] },
+  createPreviewToken: { oneOf: [[{ right: 'update', kind: 'collection', slug: 'posts' }]] },
 };
 
 /** Kinds that need more than the right that they declare. */

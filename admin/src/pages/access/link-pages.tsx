@@ -49,7 +49,7 @@ export function SetupPage({ boot }: Props) {
   const collection = loginCollection(boot) ?? '-';
   const fields: AccessField[] = [{ name: 'email', type: 'email', label: access.email, autoComplete: 'username' }];
   const send = async (setupToken: string, { email = '', password = '', ...rest }: Values) => {
-    const answer = await client.collection(collection).registerFirstUser({ ...rest, setupToken, email, password });
+    const answer = await client.collection(collection).createFirstUser({ ...rest, setupToken, email, password });
     enter({ collection, user: answer.user });
   };
   return <LinkPage boot={boot} kind="setup" fields={fields} send={send} />;

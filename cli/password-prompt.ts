@@ -34,8 +34,8 @@ export async function readNewPassword(
   try {
     for (;;) {
       const password = await ask('Password: ');
-      const problem = passwordProblem(password);
-      if (problem !== undefined) output.write(`It must ${problem}.\n`);
+      const wrong = passwordProblem(password);
+      if (wrong !== undefined) output.write(`It must ${wrong.problem}.\n`);
       else if ((await ask('Repeat the password: ')) === password) return password;
       else output.write('The passwords differ.\n');
     }

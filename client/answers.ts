@@ -1,4 +1,4 @@
-import { ApiError, type FieldProblem } from './errors.ts';
+import { ApiError, type ErrorCode, type FieldProblem } from './errors.ts';
 
 /** An answer. `body` is parsed, and null if the answer is empty. */
 export type Answer = { body: unknown; headers: Headers; status: number };
@@ -49,6 +49,7 @@ function refusal(call: CallName, response: Response, { body, text }: { body: unk
   return new ApiError(message + (body === undefined ? `: ${excerpt(text)}` : ''), {
     status,
     error,
+    code: typeof said.code === 'string' ? (said.code as ErrorCode) : null,
     errors: Array.isArray(said.errors) ? (said.errors as FieldProblem[]) : [],
     retryAfter: secondsOf(headers.get('retry-after')),
     requestId: headers.get('x-request-id'),

@@ -1,6 +1,6 @@
 export type * from './api.ts';
 export { createClient } from './client.ts';
-export { ApiError, type FieldProblem } from './errors.ts';
+export { ApiError, type ErrorCode, type ErrorPlace, type FieldErrorCode, type FieldProblem } from './errors.ts';
 export type { FileReference, FileSource } from './form.ts';
 export type * from './options.ts';
 export { type RichTextOptions, type RichTextTarget, richTextToHtml, richTextToText } from './rich-text.ts';

@@ -1,6 +1,7 @@
 import Joi from 'joi';
 import { compileBody, compileMembers, schemaOfMembers } from './documents.ts';
-import { invalidField } from './errors.ts';
+import { inBody, invalidField, type Problem } from './errors.ts';
+import { mustError } from './invalid-body.ts';
 import type { KeyAudit, KeyScope, Model, Operation } from './model.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 import { readDatetime } from './times.ts';
@@ -26,12 +27,18 @@ const name = Joi.string()
   .custom((value: string, helpers) => {
     const text = value.trim();
     const isRight = text.length >= 1 && text.length <= maxKeyName && text.isWellFormed() && !/\p{Cc}/u.test(text);
-    if (!isRight) return helpers.error('must', { must: `be one line of 1 to ${maxKeyName} characters` });
+    const problem = `be one line of 1 to ${maxKeyName} characters`;
+    if (!isRight && text.length > maxKeyName)
+      return mustError(helpers, { code: 'max_length', problem, limit: maxKeyName });
+    if (!isRight) return mustError(helpers, { code: text === '' ? 'required' : 'unsafe_characters', problem });
     // Lists and the log show the name, so nothing in it may change the order in which its characters are shown.
     const turning = /\p{Bidi_Control}/u.exec(text)?.[0];
     if (turning === undefined) return text;
     const code = `U+${turning.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
-    return helpers.error('must', { must: `not hold ${code}, which changes the direction of text` });
+    return mustError(helpers, {
+      code: 'unsafe_characters',
+      problem: `not hold ${code}, which changes the direction of text`,
+    });
   })
   .required();
 
@@ -39,7 +46,8 @@ const expiresAt = Joi.string()
   .min(0)
   .custom((value: string, helpers) => {
     const time = readDatetime(value);
-    return time ?? helpers.error('must', { must: 'be a date and time with a zone such as "2027-01-31T00:00:00Z"' });
+    const problem = 'be a date and time with a zone such as "2027-01-31T00:00:00Z"';
+    return time ?? mustError(helpers, { code: 'format', problem });
   })
   .allow(null)
   .default(null);
@@ -55,8 +63,10 @@ const overlapSeconds = Joi.number()
   .strict()
   .custom((value: number, helpers) => {
     const isRight = Number.isInteger(value) && value >= 0 && value <= maxOverlapSeconds;
-    const must = `be a whole number of seconds from 0 to ${maxOverlapSeconds}, which is 7 days`;
-    return isRight ? value : helpers.error('must', { must });
+    const problem = `be a whole number of seconds from 0 to ${maxOverlapSeconds}, which is 7 days`;
+    if (isRight) return value;
+    if (value > maxOverlapSeconds) return mustError(helpers, { code: 'max', problem, limit: maxOverlapSeconds });
+    return mustError(helpers, value < 0 ? { code: 'min', problem, limit: 0 } : { code: 'type', problem });
   })
   .default(0);
 
@@ -83,9 +93,12 @@ export function compileKeyRequest({
   }).custom((value: KeyScope, helpers) => {
     const { collections, globals, operations } = value;
     if (collections.length === 0 && globals.length === 0)
-      return helpers.error('must', { must: 'name at least one collection or global' });
+      return mustError(helpers, { code: 'required', problem: 'name at least one collection or global' });
     if (operations.length === 0)
-      return helpers.error('must', { must: `name at least one operation of ${showAll(keyOperations)}` });
+      return mustError(helpers, {
+        code: 'required',
+        problem: `name at least one operation of ${showAll(keyOperations)}`,
+      });
     return value;
   });
   const read = compileBody<KeyRequest>(
@@ -96,7 +109,11 @@ export function compileKeyRequest({
         .custom((value: KeyScope[], helpers) => {
           return value.length <= maxKeyScopes
             ? value
-            : helpers.error('must', { must: `have at most ${maxKeyScopes} scopes` });
+            : mustError(helpers, {
+                code: 'max_items',
+                problem: `have at most ${maxKeyScopes} scopes`,
+                limit: maxKeyScopes,
+              });
         })
         .default([]),
       audit: some(keyAudits).default([]),
@@ -107,7 +124,7 @@ export function compileKeyRequest({
   return (body, now) => {
     const asked = read(body);
     if (asked.expiresAt !== null && Date.parse(asked.expiresAt) <= now)
-      throw invalidField('expiresAt', `must be in the future, got ${show(asked.expiresAt)}`);
+      throw invalidField(inBody('expiresAt', 'out_of_range'), `must be in the future, got ${show(asked.expiresAt)}`);
     return asked;
   };
 }
@@ -118,18 +135,19 @@ function slugsOf(keys: Iterable<string>, what: string): Joi.Schema {
   return Joi.any()
     .custom((value: unknown, helpers) => {
       if (value === '*') return value;
-      const must = problemOf(value, known, what);
-      return must === undefined ? value : helpers.error('must', { must });
+      const wrong = problemOf(value, known, what);
+      return wrong === undefined ? value : mustError(helpers, wrong);
     })
     .default([]);
 }
 
-function problemOf(value: unknown, known: readonly string[], what: string): string | undefined {
-  if (!Array.isArray(value)) return `be "*" or a list of slugs of ${what}s`;
+function problemOf(value: unknown, known: readonly string[], what: string): Problem | undefined {
+  if (!Array.isArray(value)) return { code: 'type', problem: `be "*" or a list of slugs of ${what}s` };
   const wrong = value.find((slug) => !known.includes(slug));
   if (wrong !== undefined) {
     const named = known.length === 0 ? `there is no ${what}` : `allowed: ${showAll(known)}`;
-    return `name ${what}s of the configuration, which ${show(wrong)} is not${didYouMean(wrong, known)}; ${named}`;
+    const problem = `name ${what}s of the configuration, which ${show(wrong)} is not${didYouMean(wrong, known)}; ${named}`;
+    return { code: 'not_allowed', problem };
   }
-  return new Set(value).size < value.length ? 'name each slug once' : undefined;
+  return new Set(value).size < value.length ? { code: 'duplicate', problem: 'name each slug once' } : undefined;
 }

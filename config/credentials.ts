@@ -2,29 +2,31 @@ import Joi from 'joi';
 import { normalEmail } from './addresses.ts';
 import { accountEmailField } from './check-auth.ts';
 import { compileBody, compileMembers, schemaOfMembers } from './documents.ts';
+import type { Problem } from './errors.ts';
 import { fieldTypes } from './fields.ts';
+import { mustError } from './invalid-body.ts';
 import { newPassword, passwordProblem, secret } from './passwords.ts';
 import type { JsonObject } from './schema.ts';
 
 const maxLookedFor = 1000;
+
+const tooLong: Problem = {
+  code: 'max_length',
+  problem: `have at most ${maxLookedFor} characters`,
+  limit: maxLookedFor,
+};
 
 /** Without a minimum length joi refuses the empty text. */
 const anyText = Joi.string().min(0);
 
 /** An e-mail to look an account up by. Its form is not checked: a text of any form finds an account or finds none. */
 const soughtEmail = anyText
-  .custom((value: string, helpers) =>
-    value.length > maxLookedFor
-      ? helpers.error('must', { must: `have at most ${maxLookedFor} characters` })
-      : normalEmail(value),
-  )
+  .custom((value: string, helpers) => (value.length > maxLookedFor ? mustError(helpers, tooLong) : normalEmail(value)))
   .required();
 
 const newEmail = fieldTypes.email.schema(accountEmailField).required();
 
-const token = secret((text) =>
-  text.length > maxLookedFor ? `have at most ${maxLookedFor} characters` : undefined,
-).required();
+const token = secret((text) => (text.length > maxLookedFor ? tooLong : undefined)).required();
 
 const account = { collection: anyText.required(), email: anyText.required() };
 

@@ -1,5 +1,5 @@
 import type Joi from 'joi';
-import { DomainError } from './errors.ts';
+import { invalidBody } from './errors.ts';
 import { isList } from './field-types.ts';
 import { objectSchema, validation, type WriteMode } from './fields.ts';
 import { InvalidBody } from './invalid-body.ts';
@@ -77,7 +77,7 @@ export function compileBody<T = JsonObject>(schema: Joi.ObjectSchema<T>): (input
 
   return (input) => {
     if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-      throw new DomainError('invalid', 'the body must be a JSON object');
+      throw invalidBody('type', 'the body must be a JSON object');
     }
     const { value, error } = first.validate(input);
     if (!error) return value;

@@ -1,6 +1,7 @@
 import Joi from 'joi';
 import { compileMembers } from './documents.ts';
-import { DomainError } from './errors.ts';
+import { invalidBody, type Problem } from './errors.ts';
+import { mustError } from './invalid-body.ts';
 import { isObject, type JsonObject } from './schema.ts';
 
 /** Deeper than any form, and shallow enough for `JSON.stringify`. */
@@ -13,8 +14,8 @@ const anyText = Joi.string().min(0).required();
 
 const data = Joi.object()
   .custom((value: JsonObject, helpers) => {
-    const must = problemOf(value);
-    return must === undefined ? value : helpers.error('must', { must });
+    const wrong = problemOf(value);
+    return wrong === undefined ? value : mustError(helpers, wrong);
   })
   .required();
 
@@ -28,7 +29,9 @@ export const readDraft = compileMembers<DraftRequest>({ collection: anyText, id:
 export type OwnDraftRequest = { data: JsonObject; version: number | null };
 
 const withoutPassword = data.custom((value: JsonObject, helpers) => {
-  return holdsPassword(value) ? helpers.error('must', { must: 'hold no password, at any depth' }) : value;
+  return holdsPassword(value)
+    ? mustError(helpers, { code: 'misplaced', problem: 'hold no password, at any depth' })
+    : value;
 });
 
 /** Reads the body that keeps unsaved changes. @throws InvalidBody with every wrong member. */
@@ -50,24 +53,27 @@ function holdsPassword(value: JsonObject): boolean {
 /**
  * Reads a body that is any JSON object.
  *
- * @throws DomainError `invalid` for other JSON, and for an object that could not be returned exactly as it came.
+ * @throws DomainError `validation_failed` for other JSON, and for an object that could not be returned exactly as it
+ * came.
  */
 export function readObject(body: unknown): JsonObject {
-  if (!isObject(body)) throw new DomainError('invalid', 'the body must be a JSON object');
-  const must = problemOf(body);
-  if (must !== undefined) throw new DomainError('invalid', `the body must ${must}`);
+  if (!isObject(body)) throw invalidBody('type', 'the body must be a JSON object');
+  const wrong = problemOf(body);
+  if (wrong !== undefined) throw invalidBody(wrong.code, `the body must ${wrong.problem}`);
   return body;
 }
 
 /** The reason why a value cannot be returned exactly as it came, as the end of "must …"; undefined if it can. */
-function problemOf(value: JsonObject): string | undefined {
+function problemOf(value: JsonObject): Problem | undefined {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > maxDepth) return `be nested at most ${maxDepth} levels deep`;
+    if (depth > maxDepth)
+      return { code: 'too_deep', problem: `be nested at most ${maxDepth} levels deep`, limit: maxDepth };
     const next: unknown[] = [];
     for (const item of level) {
       // JSON.parse reads 1e400 as Infinity, which JSON cannot represent.
-      if (typeof item === 'number' && !Number.isFinite(item)) return 'hold only finite numbers';
+      if (typeof item === 'number' && !Number.isFinite(item))
+        return { code: 'type', problem: 'hold only finite numbers' };
       if (typeof item === 'object' && item !== null) for (const inner of Object.values(item)) next.push(inner);
     }
     level = next;

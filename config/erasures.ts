@@ -1,5 +1,6 @@
 import Joi from 'joi';
 import { compileMembers } from './documents.ts';
+import { mustError } from './invalid-body.ts';
 
 /** The maximum length of a reason, in characters. */
 const maxReason = 500;
@@ -12,7 +13,11 @@ export const reasonText = Joi.string()
   .custom((value: string, helpers) => {
     const text = value.trim();
     if (text.length >= 1 && text.length <= maxReason && text.isWellFormed()) return text;
-    return helpers.error('must', { must: `be a text of 1 to ${maxReason} characters that says why` });
+    const problem = `be a text of 1 to ${maxReason} characters that says why`;
+    return mustError(
+      helpers,
+      text === '' ? { code: 'required', problem } : { code: 'max_length', problem, limit: maxReason },
+    );
   })
   .min(0)
   .required();

@@ -1,7 +1,9 @@
 import type Joi from 'joi';
 import { hasEncodedWord, isPlainText, normalEmail } from './addresses.ts';
 import { counted } from './counted.ts';
+import type { Problem } from './errors.ts';
 import type { FieldType } from './field-types.ts';
+import { mustError } from './invalid-body.ts';
 import { joi } from './joi.ts';
 import type { Field } from './model.ts';
 import { readPattern } from './patterns/pattern.ts';
@@ -141,14 +143,16 @@ export function objectSchema(
 }
 
 /** The reason why a value is not valid JSON, as the end of "must …"; undefined if it is valid. */
-export function jsonProblem(value: unknown, depth = 0): string | undefined {
-  if (typeof value === 'string') return isClean(value) ? undefined : cleanText;
+export function jsonProblem(value: unknown, depth = 0): Problem | undefined {
+  if (typeof value === 'string') return isClean(value) ? undefined : unclean;
   // JSON.parse reads 1e400 as Infinity, which JSON cannot represent.
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'hold only finite numbers';
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? undefined : { code: 'type', problem: 'hold only finite numbers' };
   if (value === null || typeof value === 'boolean') return undefined;
-  if (!isPlain(value)) return 'hold only JSON values';
-  if (depth === maxJsonDepth) return `be nested at most ${maxJsonDepth} levels deep`;
-  if (!Array.isArray(value) && !Object.keys(value).every(isClean)) return cleanText;
+  if (!isPlain(value)) return { code: 'type', problem: 'hold only JSON values' };
+  if (depth === maxJsonDepth)
+    return { code: 'too_deep', problem: `be nested at most ${maxJsonDepth} levels deep`, limit: maxJsonDepth };
+  if (!Array.isArray(value) && !Object.keys(value).every(isClean)) return unclean;
   for (const item of Object.values(value)) {
     const problem = jsonProblem(item, depth + 1);
     if (problem !== undefined) return problem;
@@ -172,16 +176,25 @@ function text(field: Field, base = joi().string()): Joi.StringSchema {
   const matches = pattern === undefined ? undefined : matcherFor(field, pattern);
   const counts = field.minLength !== undefined || field.maxLength !== undefined;
   return (required ? base : base.min(0)).custom((value: string, helpers) => {
-    if (!isClean(value)) return helpers.error('must', { must: cleanText });
+    if (!isClean(value)) return mustError(helpers, { code: 'unsafe_characters', problem: cleanText });
     if (counts) {
       const length = characters(value);
       if (length < minLength)
-        return helpers.error('must', { must: `have at least ${counted(minLength, 'character')}`, length });
+        return mustError(helpers, {
+          code: 'min_length',
+          problem: `have at least ${counted(minLength, 'character')}`,
+          limit: minLength,
+        });
       if (length > maxLength)
-        return helpers.error('must', { must: `have at most ${counted(maxLength, 'character')}`, length });
+        return mustError(helpers, {
+          code: 'max_length',
+          problem: `have at most ${counted(maxLength, 'character')}`,
+          limit: maxLength,
+        });
     }
     // The pattern comes after the length, so that maxLength limits the values that a slow pattern runs on.
-    if (matches && !matches(value)) return helpers.error('must', { must: `match the pattern ${pattern}` });
+    if (matches && !matches(value))
+      return mustError(helpers, { code: 'pattern', problem: `match the pattern ${pattern}` });
     return value;
   });
 }
@@ -201,7 +214,9 @@ function matcherFor(field: Field, pattern: string): (value: string) => boolean {
 /** The schema of a text with a special form. `read` returns the text to store, or undefined if the form is wrong. */
 function form(read: (value: string) => string | undefined, must: string): Joi.StringSchema {
   const schema = joi().string().min(0);
-  return named(schema, must).custom((value: string, helpers) => read(value) ?? helpers.error('must', { must }));
+  return named(schema, must).custom(
+    (value: string, helpers) => read(value) ?? mustError(helpers, { code: 'format', problem: must }),
+  );
 }
 
 /** Adds to the error for a value that is not a text which kind of text it must be. */
@@ -219,7 +234,7 @@ function email(): Joi.StringSchema {
 
 function refuseEncodedWord(value: string, helpers: Joi.CustomHelpers<string>): string | Joi.ErrorReport {
   const must = 'be an e-mail address, and no encoded word (RFC 2047)';
-  return hasEncodedWord(value) ? helpers.error('must', { must }) : value;
+  return hasEncodedWord(value) ? mustError(helpers, { code: 'format', problem: must }) : value;
 }
 
 /**
@@ -268,7 +283,7 @@ function oneOfWords(valids: readonly string[]): Joi.Schema {
 
 function reference(field: Field): Joi.Schema {
   const id = named(joi().string(), 'be the id of a document').custom((value: string, helpers) =>
-    isClean(value) ? value : helpers.error('must', { must: cleanText }),
+    isClean(value) ? value : mustError(helpers, { code: 'unsafe_characters', problem: cleanText }),
   );
   return field.hasMany ? list(field, id) : id;
 }
@@ -279,12 +294,20 @@ function list(field: Field, item: Joi.Schema): Joi.ArraySchema {
   return joi()
     .array()
     .custom((value: unknown[], helpers) => {
-      if (value.length === 0 && required) return helpers.error('must', { must: 'not be empty' });
+      if (value.length === 0 && required) return mustError(helpers, { code: 'required', problem: 'not be empty' });
       if (value.length === 0) return value;
       if (value.length < minLength)
-        return helpers.error('must', { must: `have at least ${counted(minLength, 'item')}` });
+        return mustError(helpers, {
+          code: 'min_items',
+          problem: `have at least ${counted(minLength, 'item')}`,
+          limit: minLength,
+        });
       if (value.length > maxLength)
-        return helpers.error('must', { must: `have at most ${counted(maxLength, 'item')}` });
+        return mustError(helpers, {
+          code: 'max_items',
+          problem: `have at most ${counted(maxLength, 'item')}`,
+          limit: maxLength,
+        });
       return value;
     })
     .items(item);
@@ -304,14 +327,15 @@ function json(): Joi.Schema {
   const schema = joi()
     .any()
     .custom((value: unknown, helpers) => {
-      const must = jsonProblem(value);
-      return must === undefined ? value : helpers.error('must', { must });
+      const wrong = jsonProblem(value);
+      return wrong === undefined ? value : mustError(helpers, wrong);
     });
   // `any` includes null; `member` allows null again if the field is not required.
   return schema.invalid(null);
 }
 
 const cleanText = 'not hold NUL characters or lone surrogates';
+const unclean: Problem = { code: 'unsafe_characters', problem: cleanText };
 
 /**
  * NUL ends a text in SQLite's functions, and a lone surrogate has no UTF-8 form: such texts would not be read back

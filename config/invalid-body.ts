@@ -1,5 +1,6 @@
 import type Joi from 'joi';
-import { cutField, DomainError, type FieldError } from './errors.ts';
+import { cutField, DomainError, type Fault, type FieldError, inBody, type Problem } from './errors.ts';
+import type { FieldErrorCode } from './field-error-codes.ts';
 import type { Field } from './model.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
@@ -7,14 +8,15 @@ const maxErrors = 100;
 const maxNamed = 5;
 
 /**
- * The error for an invalid body, `invalid`. It is the only error that may name fields which the caller has not named.
+ * The error for an invalid body, `validation_failed`. It is the only error that may name fields which the caller has
+ * not named.
  */
 export class InvalidBody extends DomainError {
   readonly #details: readonly Joi.ValidationErrorItem[];
 
   constructor(details: readonly Joi.ValidationErrorItem[], mayName?: MayName) {
     const errors = errorsOf(details, mayName);
-    super('invalid', summary(errors), errors);
+    super('validation_failed', summary(errors), errors);
     this.#details = details;
   }
 
@@ -34,7 +36,8 @@ function errorsOf(details: readonly Joi.ValidationErrorItem[], mayName?: MayName
   for (const detail of details) {
     if (errors.size === maxErrors) break;
     const field = cutField(detail.path.join('.'));
-    if (!errors.has(field)) errors.set(field, { field, message: `${field} ${problemText(detail, mayName)}` });
+    if (!errors.has(field))
+      errors.set(field, { ...faultOf(field, detail), message: `${field} ${problemText(detail, mayName)}` });
   }
   return [...errors.values()];
 }
@@ -49,6 +52,52 @@ function summary(errors: readonly FieldError[]): string {
 }
 
 type Context = Joi.Context;
+
+/** The codes of joi's codes. `must` and `secret` are ours and carry theirs, see {@link mustError}. */
+const codes: Record<string, FieldErrorCode> = {
+  'any.required': 'required',
+  'any.unknown': 'misplaced',
+  'object.unknown': 'unknown_field',
+  'any.only': 'not_allowed',
+  'string.base': 'type',
+  'string.empty': 'required',
+  'string.email': 'format',
+  'number.base': 'type',
+  'number.infinity': 'type',
+  'number.unsafe': 'unsafe_number',
+  'number.integer': 'type',
+  'number.min': 'min',
+  'number.max': 'max',
+  'boolean.base': 'type',
+  'array.base': 'type',
+  'array.unique': 'duplicate',
+  'object.base': 'type',
+};
+
+/** How many allowed values an entry has at most: a choice may have thousands. */
+export const maxAllowed = 50;
+
+function faultOf(field: string, { type, context = {} }: Joi.ValidationErrorItem): Fault {
+  const { code, limit, value, key, valids } = context;
+  if (code !== undefined) return inBody(field, code, limit === undefined ? {} : { limit });
+  // As in the text: a member of an object refuses null only if it is required.
+  if (value === null && typeof key === 'string') return inBody(field, 'required');
+  const allowed = type === 'any.only' ? words(valids) : [];
+  const parameters = {
+    ...(type === 'number.min' || type === 'number.max' ? { limit } : {}),
+    ...(allowed.length > 0 && allowed.length <= maxAllowed ? { allowed } : {}),
+  };
+  return inBody(field, codes[type] ?? 'invalid', parameters);
+}
+
+/** The error of a schema of ours: the value "must …". @param kind `secret`: the message does not show the value. */
+export function mustError(
+  helpers: Joi.CustomHelpers,
+  { problem: must, code, limit }: Problem,
+  kind: 'must' | 'secret' = 'must',
+): Joi.ErrorReport {
+  return helpers.error(kind, { must, code, limit });
+}
 
 /** The messages of joi's codes. The code `must` is ours and carries its text. */
 const musts: Record<string, (context: Context) => string> = {

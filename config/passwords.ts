@@ -1,4 +1,6 @@
 import type Joi from 'joi';
+import type { Problem } from './errors.ts';
+import { mustError } from './invalid-body.ts';
 import { joi } from './joi.ts';
 import type { Collection, Global } from './model.ts';
 
@@ -15,13 +17,20 @@ export const maxPasswordBytes = 72;
  * NUL is refused because many implementations of bcrypt end there, and lone surrogates because they all become the same
  * character.
  */
-export function passwordProblem(password: string): string | undefined {
-  if (!password.isWellFormed() || password.includes('\0')) return 'not hold NUL characters or lone surrogates';
+export function passwordProblem(password: string): Problem | undefined {
+  if (!password.isWellFormed() || password.includes('\0'))
+    return { code: 'unsafe_characters', problem: 'not hold NUL characters or lone surrogates' };
   // A text with more UTF-16 units also has more bytes, so the bytes of a long text are not counted.
   if (password.length > maxPasswordBytes || Buffer.byteLength(password) > maxPasswordBytes) {
-    return `have at most ${maxPasswordBytes} bytes in UTF-8, where letters like "é" take two or more`;
+    const problem = `have at most ${maxPasswordBytes} bytes in UTF-8, where letters like "é" take two or more`;
+    return { code: 'max_length', problem, limit: maxPasswordBytes };
   }
-  return [...password].length < minPasswordCharacters ? `have at least ${minPasswordCharacters} characters` : undefined;
+  if ([...password].length >= minPasswordCharacters) return undefined;
+  return {
+    code: 'min_length',
+    problem: `have at least ${minPasswordCharacters} characters`,
+    limit: minPasswordCharacters,
+  };
 }
 
 /** The schema of a new password. The messages of this schema and the next never show the value. */
@@ -30,13 +39,14 @@ export function newPassword(): Joi.Schema {
 }
 
 /** The schema of a text of any form that will be compared with a secret. */
-export function secret(problem: (text: string) => string | undefined = () => undefined): Joi.Schema {
+export function secret(problem: (text: string) => Problem | undefined = () => undefined): Joi.Schema {
   // Not `Joi.string`, whose own messages show the value.
   return joi()
     .any()
     .custom((value: unknown, helpers) => {
-      const must = typeof value === 'string' ? problem(value) : 'be a text';
-      return must === undefined ? value : helpers.error('secret', { must });
+      const wrong: Problem | undefined =
+        typeof value === 'string' ? problem(value) : { code: 'type', problem: 'be a text' };
+      return wrong === undefined ? value : mustError(helpers, wrong, 'secret');
     });
 }
 

@@ -136,7 +136,7 @@ export type App = Writing & {
   accounts: Accounts;
   /** A user of an auth collection as rules, hooks and mails see it; null without such a user. */
   userOf: (collection: string, id: string) => User | null;
-  /** Reads the condition that a rule of a target answers with. @throws DomainError `invalid`. */
+  /** Reads the condition that a rule of a target answers with. @throws DomainError `validation_failed`. */
   readCondition: (target: Target, condition: object) => Promise<Where>;
   passwords: PasswordService;
   preferences: Preferences;

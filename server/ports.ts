@@ -83,7 +83,7 @@ export type Preferences = {
    * Changes them by a JSON merge patch, and gives them.
    *
    * @param expected the tags of which they must have one; null or `*`: any.
-   * @throws DomainError `too-large`, `precondition-failed`.
+   * @throws DomainError `too_large`, `stale`.
    */
   change: (user: string, patch: JsonObject, expected: '*' | string[] | null) => Promise<string>;
   forget: (user: string) => Promise<void>;

@@ -1,4 +1,4 @@
-import { DomainError } from '../../config/errors.ts';
+import { invalidBody } from '../../config/errors.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { type Header, headerOf } from '../facts/envelope.ts';
 import { filesNamedIn } from '../facts/named-files.ts';
@@ -71,7 +71,7 @@ export function openTail(db: Sqlite): Tail {
 
   return (position, sha256) => {
     const { size } = log.head();
-    if (position > size) throw new DomainError('invalid', `the log ends at position ${size}, got ${position}`);
+    if (position > size) throw invalidBody('out_of_range', `the log ends at position ${size}, got ${position}`);
     if (position !== after) {
       named.clear();
       after = position;

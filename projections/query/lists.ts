@@ -1,4 +1,4 @@
-import { DomainError } from '../../config/errors.ts';
+import { inQuery, invalidFields } from '../../config/errors.ts';
 import { isTooLarge, type Sqlite, type Statement } from '../../storage/sqlite.ts';
 import { createCache } from '../tables/cache.ts';
 import { intact } from '../tables/damage.ts';
@@ -193,7 +193,8 @@ function prepareWhole(db: Sqlite, sql: string): Statement {
     return db.prepare(sql);
   } catch (error) {
     if (!isTooLarge(error)) throw error;
-    throw new DomainError('invalid', 'where asks for too much at once: use fewer conditions across relationships');
+    const message = 'where asks for too much at once: use fewer conditions across relationships';
+    throw invalidFields([{ ...inQuery('where', 'too_expensive'), message }]);
   }
 }
 

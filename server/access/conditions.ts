@@ -6,7 +6,7 @@ import { readWhereObject } from '../queries/where.ts';
 /**
  * Reads the condition that a rule of a target returns. It may name every field, as the author wrote it.
  *
- * @throws DomainError `invalid`.
+ * @throws DomainError `validation_failed`.
  */
 export function readCondition(app: Pick<App, 'collections'>, target: Target, condition: object): Promise<Where> {
   return readWhereObject(condition, authorsReach(app, target));

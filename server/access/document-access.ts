@@ -14,7 +14,7 @@ type StoredDocument = { text: string; version: number };
 /**
  * The document that the path names by its `{id}`, if the caller may read it.
  *
- * @throws DomainError `not-found`; `unauthorized` or `forbidden`.
+ * @throws DomainError `not_found`; `unauthorized` or `forbidden`.
  */
 export async function readableDocument(call: Call<Collection>): Promise<StoredDocument> {
   const { request, target } = call;
@@ -49,7 +49,7 @@ async function refuseAbsent(call: Call<Collection>, { position }: AsOf): Promise
     'created' in absence ? [' yet', `created ${at(absence.created)}`] : ['', `deleted ${at(absence.deleted)}`];
   const it = `the document "${idOf(request)}" in ${target.slug}`;
   const message = `${it} did not exist${yet} as of position ${position}: it was ${what}`;
-  throw new DomainError('not-found', message, [], null, absence);
+  throw new DomainError('not_found', message, [], null, absence);
 }
 
 function at({ position, recordedAt }: LifetimeEvent): string {
@@ -96,5 +96,5 @@ export async function refuseMissing(call: Call, operation: Operation, id = idOf(
   const shown = JSON.stringify(id.slice(0, 100));
   const moment = asOfFor(request);
   const then = moment ? ` as of position ${moment.position}` : '';
-  throw new DomainError('not-found', `there is no document ${shown} in ${target.slug}${then}`);
+  throw new DomainError('not_found', `there is no document ${shown} in ${target.slug}${then}`);
 }

@@ -1,5 +1,5 @@
 import type { Request } from '@hapi/hapi';
-import { DomainError } from '../../config/errors.ts';
+import { DomainError, inBody } from '../../config/errors.ts';
 import type { InvalidBody } from '../../config/invalid-body.ts';
 import type { AccessArgs, Field, FieldRule } from '../../config/model.ts';
 import { fieldsInside, mapObjectsAsync, withParts } from '../../config/nesting.ts';
@@ -42,10 +42,16 @@ export async function checkFieldsWritable(
   if (refused.length === 0) return;
   const isHidden = isPast ? await hiddenPaths(call) : () => false;
   const named = refused.filter((path) => !isHidden(path));
-  const errors = named.map((field) => ({ field, message: `you may not ${operation} ${field}` }));
+  const errors = named.map((field) => ({
+    ...inBody(field, 'forbidden_field'),
+    message: `you may not ${operation} ${field}`,
+  }));
   if (named.length < refused.length) {
     named.push('a field that you may not read');
-    errors.push({ field: '', message: `you may not ${operation} a field that you may not read` });
+    errors.push({
+      ...inBody('', 'forbidden_field'),
+      message: `you may not ${operation} a field that you may not read`,
+    });
   }
   throw new DomainError('forbidden', `you may not ${operation} ${named.join(', ')}`, errors);
 }

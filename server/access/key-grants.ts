@@ -1,5 +1,5 @@
 import type { Request } from '@hapi/hapi';
-import { DomainError, type FieldError } from '../../config/errors.ts';
+import { DomainError, type FieldError, inBody } from '../../config/errors.ts';
 import type { AccessArgs, Field, KeyAudit, KeyScope, Operation } from '../../config/model.ts';
 import { fieldsInside } from '../../config/nesting.ts';
 import type { KeyGrant } from '../../events/facts/api-keys.ts';
@@ -25,11 +25,11 @@ export async function requireGrantable(call: RouteCall, { scopes, audit }: KeyGr
   const problemOf = problemsOf(call);
   for (const [index, scope] of scopes.entries()) {
     for (const problem of await problemsIn(scope, problemOf))
-      errors.push({ field: `scopes.${index}`, message: problem });
+      errors.push({ ...inBody(`scopes.${index}`, 'forbidden_field'), message: problem });
   }
   for (const [index, part] of audit.entries()) {
     const message = await auditProblem(call, part);
-    if (message !== null) errors.push({ field: `audit.${index}`, message });
+    if (message !== null) errors.push({ ...inBody(`audit.${index}`, 'forbidden_field'), message });
   }
   if (errors.length === 0) return;
   const told = errors.slice(0, mostTold);

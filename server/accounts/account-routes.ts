@@ -56,7 +56,7 @@ export function accountStates(server: Server, app: App): void {
           const id = idOf(request);
           const { sid } = request.params;
           const ended = sessionsOf(app, { category, id }, ownSession(request)).find((session) => session.sid === sid);
-          if (!ended) throw new DomainError('not-found', `this account has no session ${show(sid)}`);
+          if (!ended) throw new DomainError('not_found', `this account has no session ${show(sid)}`);
           requireLiving(app, request);
           await record({ app, request }, decideRevoke({ category, id }, ended.sid));
           return sendEnded(h, ended);
@@ -66,7 +66,7 @@ export function accountStates(server: Server, app: App): void {
   }
 }
 
-/** The document of an account that the caller may update. @throws DomainError `not-found`, `forbidden`. */
+/** The document of an account that the caller may update. @throws DomainError `not_found`, `forbidden`. */
 async function admit(call: AccountCall): Promise<JsonObject> {
   const { request, target } = call;
   const current = target.documents.current(idOf(request));

@@ -92,19 +92,19 @@ async function seenInvites(call: Call<AuthTarget['model']>): Promise<Invite[]> {
   return seen;
 }
 
-/** An open invitation. @throws DomainError `not-found`, also for an invitation that the caller may not send. */
+/** An open invitation. @throws DomainError `not_found`, also for an invitation that the caller may not send. */
 async function seenInvite(call: Call<AuthTarget['model']>, id: string): Promise<Invite> {
   const { app, target } = call;
   const invite = app.accounts.invite(id);
   if (invite?.category === target.category && isOpen(app, invite) && (await mayInvite(call, invite))) return invite;
-  throw new DomainError('not-found', `there is no open invitation ${show(id)} to ${target.slug}`);
+  throw new DomainError('not_found', `there is no open invitation ${show(id)} to ${target.slug}`);
 }
 
 /**
  * Ends an invitation.
  *
  * @returns the invitation as it was.
- * @throws DomainError `not-found`, also for an invitation that the caller may not send.
+ * @throws DomainError `not_found`, also for an invitation that the caller may not send.
  */
 async function withdraw(call: Call<AuthTarget['model']>, id: string): Promise<Invite> {
   const { app, request, target } = call;
@@ -115,7 +115,7 @@ async function withdraw(call: Call<AuthTarget['model']>, id: string): Promise<In
     noteAdmission(request, target, 'create');
     if (await tryToRecord(call, decideWithdrawal(invite))) return invite;
   }
-  throw new DomainError('conflict', 'others keep changing this invitation; try again');
+  throw new DomainError('write_conflict', 'others keep changing this invitation; try again');
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { normalEmail } from '../../config/addresses.ts';
-import { DomainError } from '../../config/errors.ts';
+import { isForNow } from '../../config/errors.ts';
 import { passwordProblem } from '../../config/passwords.ts';
 import type { Category } from '../../config/schema.ts';
 import { commitmentPrefix } from '../../events/vault/passwords.ts';
@@ -47,7 +47,7 @@ export function createLoginChecks(options: Options) {
   async function prepare(): Promise<void> {
     // Expired counters can go later: the vault of nodes may not answer for a moment.
     await lockout.tidy().catch((error: unknown) => {
-      if (!(error instanceof DomainError && error.code === 'unavailable')) throw error;
+      if (!isForNow(error)) throw error;
     });
     workFor(Math.max(...(await vault.passwords.beginnings()).map(costOf)));
   }

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { type DomainError, invalidField } from '../../config/errors.ts';
+import { type DomainError, inBody, invalidField } from '../../config/errors.ts';
 import type { Category } from '../../config/schema.ts';
 import type { TokenKind } from '../ports.ts';
 
@@ -33,7 +33,7 @@ export function createTokens(key: string) {
 
 /** The refusal of a token of a mail. It does not say what is wrong with the token. */
 export function badToken(): DomainError {
-  return invalidField('token', 'is not valid: it has been used, replaced or is too old');
+  return invalidField(inBody('token', 'invalid_token'), 'is not valid: it has been used, replaced or is too old');
 }
 
 function isSame(a: string, b: string): boolean {

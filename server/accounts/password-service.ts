@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { invalidField } from '../../config/errors.ts';
+import { inBody, invalidField } from '../../config/errors.ts';
 import type { RateLimit } from '../../config/model.ts';
 import { passwordProblem } from '../../config/passwords.ts';
 import type { Category } from '../../config/schema.ts';
@@ -84,8 +84,8 @@ export function createPasswordService(options: Options): MainPasswordService {
   });
 
   async function store(password: string, address: string): Promise<string | null> {
-    const problem = passwordProblem(password);
-    if (problem !== undefined) throw invalidField('password', `must ${problem}`);
+    const wrong = passwordProblem(password);
+    if (wrong !== undefined) throw invalidField(inBody('password', wrong.code), `must ${wrong.problem}`);
     // It belongs to no account yet, so it needs no key in the queue.
     const hash = await queue.take({ caller: networkOf(address), key: null }, () => threads.hash(password, bcryptCost));
     return hash === null ? null : vault.passwords.put(hash);

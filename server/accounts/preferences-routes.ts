@@ -53,7 +53,7 @@ export function preferences(server: Server, app: App): void {
         // The user may have been erased meanwhile: then nothing is kept.
         if (app.byCategory.get(category)?.documents.exists(id) !== true) {
           await app.preferences.forget(name);
-          throw new DomainError('unauthorized', 'the session has ended');
+          throw new DomainError('invalid_token', 'the session has ended');
         }
         return send(h, changed);
       },

@@ -14,12 +14,12 @@ export function keepPreferences(preferences: VaultPort['preferences']): Preferen
     change: (user, patch, expected) =>
       preferences.change(user, (before) => {
         if (expected !== null && expected !== '*' && !expected.includes(tagOf(before ?? '{}')))
-          throw new DomainError('precondition-failed', 'the preferences are not the ones that if-match names');
+          throw new DomainError('stale', 'the preferences are not the ones that if-match names');
         const data = JSON.stringify(merged(before === null ? {} : JSON.parse(before), patch));
         const size = Buffer.byteLength(data);
         if (size <= maxPreferences) return data;
         throw new DomainError(
-          'too-large',
+          'too_large',
           `preferences must be at most ${maxPreferences} bytes, these would be ${size}`,
         );
       }),

@@ -38,5 +38,5 @@ function commandOf(request: Request, change: Change): Command {
 
 async function append(append: Append, command: Command): Promise<void> {
   const outcome = await append(command);
-  if (!outcome.ok) throw new DomainError('conflict', 'others keep changing this account; try again');
+  if (!outcome.ok) throw new DomainError('write_conflict', 'others keep changing this account; try again');
 }

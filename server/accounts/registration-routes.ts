@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Server, ServerRoute } from '@hapi/hapi';
 import { readAccept, readFirstUser, readInvite } from '../../config/credentials.ts';
-import { DomainError } from '../../config/errors.ts';
+import { DomainError, inBody } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import {
   type AccountRef,
@@ -189,5 +189,5 @@ function notFirst(): DomainError {
 
 function taken(): DomainError {
   const message = 'email is taken by another account';
-  return new DomainError('conflict', message, [{ field: 'email', message }]);
+  return new DomainError('unique', message, [{ ...inBody('email', 'unique'), message }]);
 }

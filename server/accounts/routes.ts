@@ -131,7 +131,7 @@ function sessionRoutes(app: App, target: AuthTarget): ServerRoute[] {
         const { sid, id } = requireSession(request, target);
         rejectQuery(request.query);
         const ended = sessionsOf(app, { category, id }, sid).find((session) => session.sid === request.params.sid);
-        if (!ended) throw new DomainError('not-found', 'you have no such session');
+        if (!ended) throw new DomainError('not_found', 'you have no such session');
         await record({ app, request }, decideRevoke({ category, id }, ended.sid));
         return sendEnded(h, ended);
       },
@@ -142,7 +142,7 @@ function sessionRoutes(app: App, target: AuthTarget): ServerRoute[] {
 /**
  * Finds the account of an address and a password.
  *
- * @throws DomainError `unauthorized`; `too-many` while it is locked. An address without an account gets the same.
+ * @throws DomainError `unauthorized`; `rate_limited` while it is locked. An address without an account gets the same.
  */
 async function checkPassword({ app, request, target }: Call<AuthTarget['model']>, email: string, password: string) {
   const { category } = target;
@@ -163,9 +163,9 @@ async function checkPassword({ app, request, target }: Call<AuthTarget['model']>
     // Recorded in the background: the time of the answer must not reveal whether the account exists.
     recordLater({ app, request }, decideFailedLogin({ category, id }, until));
   }
-  throw new DomainError('unauthorized', 'the e-mail or the password is wrong');
+  throw new DomainError('invalid_credentials', 'the e-mail or the password is wrong');
 }
 
 function locked(seconds: number): DomainError {
-  return new DomainError('too-many', `too many failed logins; try again in ${counted(seconds, 'second')}`, [], seconds);
+  return new DomainError('locked', `too many failed logins; try again in ${counted(seconds, 'second')}`, [], seconds);
 }

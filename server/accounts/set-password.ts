@@ -15,7 +15,7 @@ import { sessionsOf } from './session-answers.ts';
  * and sends no mail.
  *
  * @returns the id of the user, and the number of sessions that were ended.
- * @throws DomainError `not-found`.
+ * @throws DomainError `not_found`.
  */
 export async function setPassword(
   call: Call<AuthTarget['model']> & { target: AuthTarget },
@@ -46,7 +46,7 @@ export async function setPassword(
   return { id, ended };
 }
 
-/** The id of the account of an e-mail address in any spelling. @throws DomainError `not-found`. */
+/** The id of the account of an e-mail address in any spelling. @throws DomainError `not_found`. */
 export function accountCalled(target: AuthTarget, email: string): string {
   const id = userWith(target, normalEmail(email));
   if (id === null) throw noAccount(target.slug, email);
@@ -54,5 +54,5 @@ export function accountCalled(target: AuthTarget, email: string): string {
 }
 
 function noAccount(slug: string, email: string): DomainError {
-  return new DomainError('not-found', `there is no account ${show(email)} in ${slug}`);
+  return new DomainError('not_found', `there is no account ${show(email)} in ${slug}`);
 }

@@ -1,4 +1,5 @@
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
 import type { App } from '../app.ts';
 import { setCookie } from '../callers/cookies.ts';
 import type { AuthTarget } from '../callers/sessions.ts';
@@ -6,7 +7,6 @@ import { tokenFor } from '../callers/tokens.ts';
 import { unstored } from '../callers/vary.ts';
 import { sendText } from '../documents/read/sending.ts';
 import { serializerFor } from '../documents/read/serialize.ts';
-import { InvalidTokenError } from '../http/challenge.ts';
 import type { LoginAnswer } from '../openapi/answers.ts';
 
 /** A session, by its id and the id of its user. */
@@ -20,7 +20,7 @@ export function userAnswersOf(app: App, target: AuthTarget) {
   async function userText(request: Request, id: string, depth = 0): Promise<string> {
     const text = target.documents.text(id);
     // The user was deleted after the credential was checked.
-    if (text === null) throw new InvalidTokenError();
+    if (text === null) throw new DomainError('invalid_token', 'the token is not valid, or its session has ended');
     return present.text(request, text, { depth, select: null });
   }
 

@@ -1,4 +1,4 @@
-import { invalidField } from '../../config/errors.ts';
+import { inQuery, invalidField } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { globalStream, schemaVersionOf, serviceStreams } from '../../events/facts/catalogue.ts';
 import type { CollectionNames } from '../../events/service-events/categories.ts';
@@ -93,7 +93,7 @@ const streamParameters = { next: position('The position after which to begin.'),
 /** The query of the change feed. */
 export const feedParameters = { ...streamParameters, limit: count(recordLimits, 'For pages only: how many') };
 
-/** Reads the query of `GET /api/audit/events`. @throws DomainError `invalid` naming every wrong parameter. */
+/** Reads the query of `GET /api/audit/events`. @throws DomainError `validation_failed` naming every wrong parameter. */
 export function readEventQuery(app: AuditQueryContext, query: Query): EventQuery & { actors: ActorForm } {
   const known = knownTo(app);
   const asked = askedOf(eventParameters, query, known);
@@ -111,7 +111,7 @@ type FeedRequest = { query: Query; lastEventId: unknown; isStream: boolean };
 /**
  * Reads a request to the change feed.
  *
- * @throws DomainError `invalid` naming every wrong parameter.
+ * @throws DomainError `validation_failed` naming every wrong parameter.
  */
 export function readFeedQuery(app: AuditQueryContext, { query, lastEventId, isStream }: FeedRequest) {
   const known = knownTo(app);
@@ -121,10 +121,11 @@ export function readFeedQuery(app: AuditQueryContext, { query, lastEventId, isSt
   const header = askedOf({ [lastEventName]: feedParameters.next }, { [lastEventName]: lastEventId }, known);
   const field = lastEventId === undefined ? 'next' : lastEventName;
   const after = (lastEventId === undefined ? asked.values.next : header.values[lastEventName]) ?? 0;
-  asked.errors.push(...header.errors);
+  asked.errors.push(...header.errors.map((error) => ({ ...error, ...ofHeader })));
   const { size } = app.events.head();
   if (after > size) {
-    asked.errors.push({ field, message: `${field} must be at most ${size}, where the log ends, got ${after}` });
+    const fault = { ...inQuery(field, 'out_of_range', { limit: size }), ...(lastEventId !== undefined && ofHeader) };
+    asked.errors.push({ ...fault, message: `${field} must be at most ${size}, where the log ends, got ${after}` });
   }
   const { limit = recordLimits.otherwise, ...wanted } = settle(asked);
   return { filter: filterOf(wanted, app.names), after, limit };
@@ -149,28 +150,42 @@ export function filterOf(
   };
 }
 
+const ofHeader = { in: 'header' } as const;
+
 function requireSubject(subject: string, name: string, { subjects }: Subjects): void {
   const known = new Set(subjects());
   if (known.has(subject)) return;
-  throw invalidField(name, `must be one of ${showAll([...known])}, got ${show(subject)}${didYouMean(subject, known)}`);
+  throw invalidField(
+    inQuery(name, 'not_allowed'),
+    `must be one of ${showAll([...known])}, got ${show(subject)}${didYouMean(subject, known)}`,
+  );
 }
 
 function requireTypes(given: string, name: string): void {
   if (typeForm.test(given)) return;
   const wrong = typesOf(given).find((one) => !types.includes(one));
   const allowed = `one of ${showAll(types)}, or several with commas between`;
-  throw invalidField(name, `must be ${allowed}, got ${show(wrong)}${didYouMean(wrong, types)}`);
+  throw invalidField(
+    inQuery(name, 'not_allowed', { allowed: types }),
+    `must be ${allowed}, got ${show(wrong)}${didYouMean(wrong, types)}`,
+  );
 }
 
 function requireActor(given: string, name: string): void {
   if (actorForm.test(given)) return;
   const allowed = `${showAll(actorTypes)}, or the id of one such as "users/0198…"`;
-  throw invalidField(name, `must be one of ${allowed}, got ${show(given)}${didYouMean(given, actorTypes)}`);
+  throw invalidField(
+    inQuery(name, 'not_allowed'),
+    `must be one of ${allowed}, got ${show(given)}${didYouMean(given, actorTypes)}`,
+  );
 }
 
 function requireBatch(given: string, name: string): void {
   if (uuid7.test(given)) return;
-  throw invalidField(name, `must be the id of a bulk call, as its answer has it, got ${show(given)}`);
+  throw invalidField(
+    inQuery(name, 'format'),
+    `must be the id of a bulk call, as its answer has it, got ${show(given)}`,
+  );
 }
 
 /**
@@ -212,7 +227,7 @@ export const blameParameters = {
 /**
  * The versions that a diff is between. Without `to` it is the newest, without `from` the one before `to`.
  *
- * @throws DomainError `invalid` for versions that there are not.
+ * @throws DomainError `validation_failed` for versions that there are not.
  */
 export function versionRange(
   { from, to }: Values<typeof diffParameters>,
@@ -229,5 +244,8 @@ export function versionOf({ version }: Values<typeof blameParameters>, newest: n
 
 function within(version: number, name: string, newest: number): number {
   if (version <= newest) return version;
-  throw invalidField(name, `must be at most ${newest}, the newest version, got ${version}`);
+  throw invalidField(
+    inQuery(name, 'out_of_range', { limit: newest }),
+    `must be at most ${newest}, the newest version, got ${version}`,
+  );
 }

@@ -85,7 +85,7 @@ function openFeed(app: FeedApp) {
   let isClosed = false;
 
   /**
-   * @throws DomainError `too-many` if the caller has too many streams; `unavailable` if there are too many of all
+   * @throws DomainError `rate_limited` if the caller has too many streams; `unavailable` if there are too many of all
    * callers, or the service is shutting down.
    */
   async function start(request: Request, query: FeedQuery, rights: AuditRights): Promise<Readable> {

@@ -275,16 +275,16 @@ function find({ names, history, subject: { name }, request }: HistoryRequest): S
   if (state) return state;
   const { slug, id } = request.params;
   const named = id === undefined ? show(slug) : `${show(id)} in ${show(slug)}`;
-  throw new DomainError('not-found', `there is no ${name} ${named} in the log`);
+  throw new DomainError('not_found', `there is no ${name} ${named} in the log`);
 }
 
 function findVersion(app: App, asked: HistoryRequest): { stream: string; version: number; naming: Naming | null } {
   const { request, rights } = asked;
   const { actors } = readQuery(versionParameters, request.query, app);
-  const version = readInteger(String(request.params.version), 'version', 1);
+  const version = readInteger(String(request.params.version), 'version', { least: 1, place: 'path' });
   const { stream, version: last } = find(asked);
   if (version <= last) return { stream, version, naming: namingFor(app, request, { rights, actors }) };
-  throw new DomainError('not-found', `there is no version ${version} of ${show(stream)}, the last is ${last}`);
+  throw new DomainError('not_found', `there is no version ${version} of ${show(stream)}, the last is ${last}`);
 }
 
 async function entryAt(history: History, state: StreamState, version: number) {

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
 import { counted } from '../../config/counted.ts';
-import { DomainError, invalidField } from '../../config/errors.ts';
+import { DomainError, inQuery, invalidField } from '../../config/errors.ts';
 import type { LogReader } from '../../events/log/log-reader.ts';
 import { leafHash, tileWidth } from '../../events/proof/merkle.ts';
 import { consistencyProof, inclusionProof, proofText } from '../../events/proof/proofs.ts';
@@ -50,7 +50,10 @@ export function proofs(server: Server, app: App): void {
     const { size } = await newest(notary);
     const { size: end } = events.head();
     if (covers !== null && covers > end)
-      throw invalidField('covers', `must not be beyond the end of the log, ${end}, got ${covers}`);
+      throw invalidField(
+        inQuery('covers', 'out_of_range', { limit: end }),
+        `must not be beyond the end of the log, ${end}, got ${covers}`,
+      );
     const stamped = await notary.stamped(covers ?? size + 1, size);
     return json(h, { stamped: stamped.map(({ size, note, tokens }) => ({ size, checkpoint: note, tokens })) });
   }
@@ -63,14 +66,14 @@ export function proofs(server: Server, app: App): void {
     const { size } = await newest(notary);
     if (hasTile(tile, size)) return immutable(h, tileBytes(events, tile), tile.level === null);
     const message = `there is no such tile in the tree of the newest checkpoint, of ${counted(size, 'event')}`;
-    throw new DomainError('not-found', message);
+    throw new DomainError('not_found', message);
   }
 
   async function proveInclusion({ query, params }: Request, h: ResponseToolkit): Promise<ResponseObject> {
     const { format } = readQuery(inclusionParameters, query, app);
-    const position = readInteger(params.position, 'position', 1);
+    const position = readInteger(params.position, 'position', { least: 1, place: 'path' });
     const checkpoint = await checkpointFor(notary, position);
-    if (!checkpoint) throw new DomainError('not-found', `there is no event ${position} in the log`);
+    if (!checkpoint) throw new DomainError('not_found', `there is no event ${position} in the log`);
     const { size, note } = checkpoint;
     const index = position - 1;
     const [header = ''] = events.headers(index, position);
@@ -83,10 +86,13 @@ export function proofs(server: Server, app: App): void {
   async function proveConsistency({ query }: Request, h: ResponseToolkit): Promise<ResponseObject> {
     const { from, to: wanted } = readQuery(consistencyParameters, query, app);
     if (wanted !== null && wanted < from)
-      throw invalidField('to', `must not be less than from, ${from}, got ${wanted}`);
+      throw invalidField(inQuery('to', 'contradiction'), `must not be less than from, ${from}, got ${wanted}`);
     const to = wanted ?? Math.max(from, (await notary.checkpoint()).size);
     if (!(await checkpointFor(notary, to)))
-      throw invalidField(wanted === null ? 'from' : 'to', `must not be beyond the end of the log, got ${to}`);
+      throw invalidField(
+        inQuery(wanted === null ? 'from' : 'to', 'out_of_range'),
+        `must not be beyond the end of the log, got ${to}`,
+      );
     const proof = consistencyProof(from, to, events.hashes);
     const [fromRoot, toRoot] = texts([from, to].map((size) => events.rootAt(size)));
     return json(h, { from, to, fromRoot, toRoot, proof: texts(proof) });

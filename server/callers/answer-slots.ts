@@ -56,7 +56,7 @@ export function openSlotCounts(most = maxSlots): SlotCounts {
  *
  * @param full the message to a caller who has no slot left.
  * @returns frees the slot early; further calls do nothing.
- * @throws DomainError `too-many`.
+ * @throws DomainError `rate_limited`.
  */
 export async function takeSlot(
   { app, request }: { app: { answerSlots: AnswerSlots }; request: Request },
@@ -64,7 +64,7 @@ export async function takeSlot(
   full: string,
 ): Promise<() => void> {
   const caller = callerOf(request);
-  if (!(await app.answerSlots.take(kind, caller))) throw new DomainError('too-many', full, [], retrySeconds);
+  if (!(await app.answerSlots.take(kind, caller))) throw new DomainError('rate_limited', full, [], retrySeconds);
   const { res } = request.raw;
   let isTaken = true;
   const leave = () => {

@@ -7,7 +7,6 @@ import type { AccountRef } from '../../events/facts/accounts.ts';
 import { splitStream } from '../../events/facts/catalogue.ts';
 import type { Actor } from '../../events/facts/envelope.ts';
 import type { App } from '../app.ts';
-import { InvalidTokenError } from '../http/challenge.ts';
 import { refuseMisplaced } from '../http/headers.ts';
 import type { MadeKey } from '../http/requests.ts';
 import { shedding } from '../http/write-admission.ts';
@@ -94,7 +93,7 @@ function authenticator(app: App): CredentialsOf {
     if (isOperatorCall(app, request.raw.req)) return operator;
     const [, scheme = '', credential = ''] = credentialIn(authorization);
     const session = /^bearer$/i.test(scheme) ? sessionOf(credential) : null;
-    if (!session) throw new InvalidTokenError();
+    if (!session) throw new DomainError('invalid_token', 'the token is not valid, or its session has ended');
     return asUser(request, session);
   }
 
@@ -122,7 +121,7 @@ function authenticator(app: App): CredentialsOf {
   };
 
   function byKey(request: Request, key: MadeKey | { id: string } | null): UserCredentials {
-    if (key === null) throw new DomainError('unauthorized', 'the API key is not valid');
+    if (key === null) throw new DomainError('invalid_api_key', 'the API key is not valid');
     const { authorization } = request.headers;
     // If there is a token too, the rights are those of its user.
     if (authorization !== undefined) return byHeader(request, String(authorization));

@@ -7,7 +7,7 @@ import { addressOf } from '../http/requests.ts';
  * Counts a call of a public account route.
  *
  * @param email the address that the call is about; null if it is about none.
- * @throws DomainError `too-many` with the seconds to wait.
+ * @throws DomainError `rate_limited` with the seconds to wait.
  */
 export async function countCall({ passwords }: App, request: Request, email: string | null): Promise<void> {
   // Each route counts by itself: a caller who has mails sent to users does not keep them from logging in.
@@ -16,5 +16,5 @@ export async function countCall({ passwords }: App, request: Request, email: str
   if (counted === null) return;
   request.app.counted = counted;
   const seconds = Math.max(counted.wait, counted.emailWait);
-  if (seconds > 0) throw new DomainError('too-many', 'too many calls; try again later', [], seconds);
+  if (seconds > 0) throw new DomainError('rate_limited', 'too many calls; try again later', [], seconds);
 }

@@ -24,8 +24,8 @@ export function authTargets({ collections }: Pick<App, 'collections'>): AuthTarg
 export function requireLiving(app: App, { auth }: Request): void {
   const { session, key } = auth.credentials?.user ?? {};
   if (session && app.accounts.holder(session.sid) === null)
-    throw new DomainError('unauthorized', 'the session has ended');
-  if (key && !isLivingKey(app, key)) throw new DomainError('unauthorized', 'the API key is not valid');
+    throw new DomainError('invalid_token', 'the session has ended');
+  if (key && !isLivingKey(app, key)) throw new DomainError('invalid_api_key', 'the API key is not valid');
 }
 
 /** The id of the user with an e-mail address, which is in lower case as it is stored; null without such a user. */

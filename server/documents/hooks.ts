@@ -1,4 +1,5 @@
 import Boom from '@hapi/boom';
+import type { ErrorCode } from '../../config/error-codes.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { Field, FieldHooks, Hook, Hooks, Operation } from '../../config/model.ts';
 import { mapObjectsAsync } from '../../config/nesting.ts';
@@ -136,12 +137,18 @@ async function aborting<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (error instanceof DomainError || Boom.isBoom(error) || !(error instanceof Error)) throw error;
+    if (error instanceof DomainError || !(error instanceof Error)) throw error;
+    if (Boom.isBoom(error)) throw refused(error);
     const statusCode = 'statusCode' in error ? Number(error.statusCode) : 0;
     if (!Number.isInteger(statusCode) || statusCode < 400 || statusCode > 599) throw error;
     const boom = new Boom.Boom(error.message, { statusCode });
     // Boom hides the message of every 5xx; this one was written for the caller.
     boom.output.payload.message = error.message;
-    throw boom;
+    throw refused(boom);
   }
+}
+
+function refused(boom: Boom.Boom): Boom.Boom {
+  Object.assign(boom.output.payload, { code: 'hook_refused' satisfies ErrorCode });
+  return boom;
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import Bourne from '@hapi/bourne';
 import type { Request, RouteOptionsPayload } from '@hapi/hapi';
-import { cutField, DomainError, type FieldError, invalidFields } from '../../config/errors.ts';
+import { cutField, DomainError, type FieldError, inBody, invalidFields } from '../../config/errors.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { joinChunks } from '../platform/chunks.ts';
 import { lostNumbers } from '../platform/whole-numbers.ts';
@@ -28,8 +28,8 @@ const dropMilliseconds = 5000;
  * Reads a JSON body to its end; undefined without a body.
  *
  * @param patience how many milliseconds the client may take.
- * @throws DomainError `too-large`; `malformed` for a body that is not JSON in UTF-8, `too-slow` for a client that takes
- * too long.
+ * @throws DomainError `body_too_large`; `malformed` for a body that is not JSON in UTF-8, `request_timeout` for a
+ * client that takes too long.
  */
 export async function readBody(request: Request, maxBytes: number, patience = bodyMilliseconds): Promise<unknown> {
   refuseEncoded(request);
@@ -38,11 +38,11 @@ export async function readBody(request: Request, maxBytes: number, patience = bo
   return bytes.length === 0 ? undefined : parse(bytes);
 }
 
-/** @throws DomainError `unsupported-type` for a body that is compressed. */
+/** @throws DomainError `unsupported_media_type` for a body that is compressed. */
 export function refuseEncoded({ headers: { 'content-encoding': encoding } }: Request): void {
   if (encoding === undefined || encoding === 'identity') return;
   throw new DomainError(
-    'unsupported-type',
+    'unsupported_media_type',
     `the body must not be encoded, got content-encoding ${String(encoding).slice(0, 50)}`,
   );
 }
@@ -102,11 +102,11 @@ export function endedEarly(): DomainError {
 
 /** The refusal of a body that did not come in time. */
 export function tooSlow(): DomainError {
-  return new DomainError('too-slow', 'the body took too long to arrive');
+  return new DomainError('request_timeout', 'the body took too long to arrive');
 }
 
 function tooLarge(maxBytes: number): DomainError {
-  return new DomainError('too-large', `the body must be at most ${maxBytes} bytes`);
+  return new DomainError('body_too_large', `the body must be at most ${maxBytes} bytes`);
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -133,13 +133,13 @@ function parse(bytes: Buffer): unknown {
 /**
  * Refuses numbers that JavaScript cannot hold. A body that is only a number is refused by its route, in other words.
  *
- * @throws DomainError `invalid` naming each such number.
+ * @throws DomainError `validation_failed` naming each such number.
  */
 function refuseLostNumbers(text: string): void {
   const lost = lostNumbers(text).filter(({ path }) => path.length > 0);
   const errors = lost.map(({ path, problem }): FieldError => {
     const field = cutField(path.join('.'));
-    return { field, message: `${field} must ${problem}` };
+    return { ...inBody(field, 'unsafe_number'), message: `${field} must ${problem}` };
   });
   if (errors.length > 0) throw invalidFields(errors);
 }

@@ -1,14 +1,5 @@
 import { DomainError } from '../../config/errors.ts';
 
-/** The refusal of a token in the `authorization` header that is not valid, or no longer. */
-export class InvalidTokenError extends DomainError {
-  override name = 'InvalidTokenError';
-
-  constructor() {
-    super('unauthorized', 'the token is not valid, or its session has ended');
-  }
-}
-
 const challenge = 'Bearer realm="annals"';
 const challengeOfToken = `${challenge}, error="invalid_token"`;
 
@@ -17,5 +8,5 @@ const challengeOfToken = `${challenge}, error="invalid_token"`;
  * browser would open a dialog of its own. `x-api-key` has no scheme that could be named.
  */
 export function challengeFor(error: Error): string {
-  return error instanceof InvalidTokenError ? challengeOfToken : challenge;
+  return error instanceof DomainError && error.code === 'invalid_token' ? challengeOfToken : challenge;
 }

@@ -1,6 +1,6 @@
 import Boom from '@hapi/boom';
 import type { Lifecycle, Request, ResponseToolkit } from '@hapi/hapi';
-import { DomainError, type ErrorCode } from '../../config/errors.ts';
+import { DomainError, type RefusalCode } from '../../config/errors.ts';
 import { AlteredEventError } from '../../events/store/altered.ts';
 import type { ServiceState } from '../platform/state.ts';
 import { unknownRefusal } from '../writer/waiting.ts';
@@ -12,6 +12,7 @@ import { typeProblem } from './media-types.ts';
 import { WrongMethodError } from './methods.ts';
 import { segmentRefusal } from './offloaded.ts';
 import { OutOfRangeError } from './ranges.ts';
+import { codeOfStatus } from './status-codes.ts';
 import { isStoreFailure, storeRefusal } from './store-refusals.ts';
 
 /**
@@ -20,22 +21,40 @@ import { isStoreFailure, storeRefusal } from './store-refusals.ts';
  * if there is no service, `running/metrics/listener.ts`, which loads no hapi, and `accounts/mail/mailbox.ts`, a server
  * for development.
  */
-const statusOf: Record<ErrorCode, number> = {
-  invalid: 400,
+export const statusOf: Record<RefusalCode, number> = {
+  validation_failed: 400,
   malformed: 400,
   unauthorized: 401,
+  invalid_token: 401,
+  invalid_api_key: 401,
+  invalid_credentials: 401,
   forbidden: 403,
-  'not-found': 404,
-  'wrong-method': 405,
+  route_not_found: 404,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
   conflict: 409,
-  'too-slow': 408,
-  'precondition-failed': 412,
-  'too-large': 413,
-  'unsupported-type': 415,
-  'out-of-range': 416,
-  unprocessable: 422,
-  'too-many': 429,
+  unique: 409,
+  write_conflict: 409,
+  erased: 409,
+  stale: 412,
+  body_too_large: 413,
+  file_too_large: 413,
+  too_large: 413,
+  unsupported_media_type: 415,
+  range_not_satisfiable: 416,
+  expectation_failed: 417,
+  idempotency_key_reused: 422,
+  too_many_events: 422,
+  rate_limited: 429,
+  locked: 429,
+  headers_too_large: 431,
+  internal: 500,
+  log_altered: 500,
   unavailable: 503,
+  disk_full: 503,
+  not_shown_yet: 503,
+  outcome_unknown: 503,
 };
 
 const defaultRetrySeconds = 5;
@@ -47,9 +66,9 @@ export type AnswerHeaders = { [name: string]: unknown };
 export type AddHeaders = (request: Request, headers: AnswerHeaders) => void;
 
 /**
- * The one place that makes an answer of an error (contract, section 7): `{ statusCode, error, message }`, and `errors`
- * if single fields are wrong. An error that is not a DomainError is a bug: it is logged and answered with a bare 500.
- * Only of an altered log the caller is told.
+ * The one place that makes an answer of an error (contract, section 7): `{ statusCode, error, message, code }`, and
+ * `errors` if single fields are wrong. An error that is not a DomainError is a bug: it is logged and answered with a
+ * bare 500. Only of an altered log the caller is told.
  *
  * @param log logs a bug, and gives the message that the caller gets; undefined for no message.
  * @param backlog counts an answer until it is over, or says why it is not sent.
@@ -93,10 +112,13 @@ function isAnswered({ raw: { res } }: Request): boolean {
 }
 
 function told(error: Boom.Boom, request: Request): Boom.Boom {
-  if (error instanceof AlteredEventError) error.output.payload.message = error.message;
+  const { payload } = error.output;
   // hapi compares the type of a body with those of its route, and names none of them.
-  const isOfType = error.output.statusCode === 415 && error.message === 'Unsupported Media Type';
-  if (isOfType) error.output.payload.message = typeProblem(request) ?? error.message;
+  const isOfType = payload.statusCode === 415 && error.message === 'Unsupported Media Type';
+  if (isOfType) payload.message = typeProblem(request) ?? error.message;
+  if (error instanceof AlteredEventError) Object.assign(payload, { message: error.message, code: 'log_altered' });
+  // A hook's refusal has its code already.
+  else if (!Object.hasOwn(payload, 'code')) Object.assign(payload, { code: codeOfStatus(payload.statusCode) });
   return error;
 }
 
@@ -104,12 +126,13 @@ function translate(error: DomainError): Boom.Boom {
   const boom = Boom.boomify(error, { statusCode: statusOf[error.code] });
   // Boom hides the message of every 5xx; ours are written for the caller.
   boom.output.payload.message = error.message;
-  if (error.code === 'invalid') boom.output.payload.error = 'Validation Error';
+  Object.assign(boom.output.payload, { code: error.code });
+  if (error.code === 'validation_failed') boom.output.payload.error = 'Validation Error';
   if (error.errors.length > 0) Object.assign(boom.output.payload, { errors: error.errors });
   if (error.details) Object.assign(boom.output.payload, error.details);
   if (error instanceof OutOfRangeError) boom.output.headers['content-range'] = `bytes */${error.size}`;
   if (error instanceof WrongMethodError) boom.output.headers.allow = error.allow;
-  const retryAfter = error.retryAfter ?? (error.code === 'unavailable' ? defaultRetrySeconds : null);
+  const retryAfter = error.retryAfter ?? (statusOf[error.code] === statusOf.unavailable ? defaultRetrySeconds : null);
   if (retryAfter !== null) boom.output.headers['retry-after'] = String(retryAfter);
   return boom;
 }

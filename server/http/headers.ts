@@ -1,5 +1,5 @@
 import type { Request } from '@hapi/hapi';
-import { type DomainError, invalidField } from '../../config/errors.ts';
+import { type DomainError, inHeader, invalidField } from '../../config/errors.ts';
 
 /** The headers by which a write says more about itself. */
 type WriteHeader = 'if-match' | 'idempotency-key';
@@ -23,7 +23,7 @@ const places: Record<WriteHeader | 'if-none-match', string> = {
  * Refuses headers that a client would rely on in vain: conditions that are not checked, keys that do not prevent a
  * second write. Reads may be repeated anyway, so they ignore a key.
  *
- * @throws DomainError `invalid` naming the header.
+ * @throws DomainError `validation_failed` naming the header.
  */
 export function refuseMisplaced(request: Request): void {
   const { headers } = request;
@@ -48,5 +48,5 @@ function refuseUnlessTaken({ method, headers, route: { settings } }: Request): v
 }
 
 function misplaced(header: keyof typeof places): DomainError {
-  return invalidField(header, `has no place here: it ${places[header]}`);
+  return invalidField(inHeader(header, 'misplaced'), `has no place here: it ${places[header]}`);
 }

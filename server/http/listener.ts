@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import Boom from '@hapi/boom';
 import { type Connections, openConnections } from './connections.ts';
 import { boundBody } from './pace.ts';
+import { codeOfStatus } from './status-codes.ts';
 import { isHeld } from './write-admission.ts';
 
 // An import would load all of fetch, which node:http exports too: a tenth of a start.
@@ -162,7 +163,8 @@ function refuseExpectation(_request: IncomingMessage, response: ServerResponse):
 }
 
 function errorOf(statusCode: number, message?: string): { name: string; body: string } {
+  const code = codeOfStatus(statusCode);
   // hapi's name of a status is not always Node's.
   const name = new Boom.Boom('', { statusCode }).output.payload.error;
-  return { name, body: JSON.stringify({ statusCode, error: name, message: message ?? name }) };
+  return { name, body: JSON.stringify({ statusCode, error: name, message: message ?? name, code }) };
 }

@@ -7,7 +7,7 @@ export class WrongMethodError extends DomainError {
   readonly allow: string;
 
   constructor({ method, path }: Request, allow: string) {
-    super('wrong-method', `there is no ${method.toUpperCase()} ${path.slice(0, 200)}; it takes ${allow}`);
+    super('method_not_allowed', `there is no ${method.toUpperCase()} ${path.slice(0, 200)}; it takes ${allow}`);
     this.allow = allow;
   }
 }

@@ -9,7 +9,7 @@ export class OutOfRangeError extends DomainError {
   readonly size: number;
 
   constructor(size: number) {
-    super('out-of-range', `the range must be part of the file, which has ${counted(size, 'byte')}`);
+    super('range_not_satisfiable', `the range must be part of the file, which has ${counted(size, 'byte')}`);
     this.size = size;
   }
 }

@@ -1,5 +1,6 @@
 import type { Request } from '@hapi/hapi';
-import { type DomainError, invalidField } from '../../config/errors.ts';
+import { type DomainError, inHeader, invalidField } from '../../config/errors.ts';
+import type { FieldErrorCode } from '../../config/field-error-codes.ts';
 import type { Collection, Global } from '../../config/model.ts';
 import { show } from '../../config/suggest.ts';
 import { utf8Text } from '../platform/chunks.ts';
@@ -12,13 +13,13 @@ const maxCharacters = 500;
  *
  * @param model the collection or global that is written; null for other writes.
  * @param own the reason that the service gives if one is needed and none came.
- * @throws DomainError `invalid` for a malformed header, and if a required reason is missing.
+ * @throws DomainError `validation_failed` for a malformed header, and if a required reason is missing.
  */
 export function noteReason(request: Request, model: Collection | Global | null, own: string | null = null): void {
   const isNeeded = model?.kind === 'collection' && model.requiresReason;
   const reason = reasonOf(request) ?? (isNeeded ? own : null);
   if (isNeeded && reason === null) {
-    throw invalid(`is required: changes of ${model.slug} say why, in at most ${maxCharacters} characters`);
+    throw invalid('required', `is required: changes of ${model.slug} say why, in at most ${maxCharacters} characters`);
   }
   request.app.reason = reason;
 }
@@ -28,12 +29,14 @@ function reasonOf({ headers }: Request): string | null {
   if (given === undefined) return null;
   const reason = textOf(String(given)).trim();
   const characters = [...reason].length;
-  if (characters === 0) throw invalid('must not be empty');
+  if (characters === 0) throw invalid('required', 'must not be empty');
   if (characters > maxCharacters) {
-    throw invalid(`must be at most ${maxCharacters} characters, got ${characters}`);
+    const problem = `must be at most ${maxCharacters} characters, got ${characters}`;
+    throw invalidField(inHeader(header, 'max_length', { limit: maxCharacters }), problem);
   }
   // An encoded value may have any of these.
-  if (/\p{Cc}/u.test(reason)) throw invalid(`must be one line without control characters, got ${show(reason)}`);
+  if (/\p{Cc}/u.test(reason))
+    throw invalid('unsafe_characters', `must be one line without control characters, got ${show(reason)}`);
   return reason;
 }
 
@@ -50,10 +53,10 @@ function decoded(encoded: string): string {
   try {
     return decodeURIComponent(encoded);
   } catch {
-    throw invalid(`must be percent-encoded UTF-8 after UTF-8'', got ${show(encoded)}`);
+    throw invalid('format', `must be percent-encoded UTF-8 after UTF-8'', got ${show(encoded)}`);
   }
 }
 
-function invalid(problem: string): DomainError {
-  return invalidField(header, problem);
+function invalid(code: FieldErrorCode, problem: string): DomainError {
+  return invalidField(inHeader(header, code), problem);
 }

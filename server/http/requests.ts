@@ -76,7 +76,7 @@ export function requestId({ app }: Request): string {
 
 /** The refusal of a request that there is no route for. */
 export function noRoute({ method, path }: Request): DomainError {
-  return new DomainError('not-found', `there is no ${method.toUpperCase()} ${path.slice(0, 200)}`);
+  return new DomainError('route_not_found', `there is no ${method.toUpperCase()} ${path.slice(0, 200)}`);
 }
 
 /** The `{id}` of the path, as it came: any text. */

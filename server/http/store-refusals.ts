@@ -15,5 +15,5 @@ export function storeRefusal(failure: StoreFailure): DomainError {
   const message = isFull
     ? 'there is no room for the file: nothing was kept'
     : 'files can be neither kept nor read at the moment: nothing was changed';
-  return new DomainError('unavailable', message);
+  return new DomainError(isFull ? 'disk_full' : 'unavailable', message);
 }

@@ -1,5 +1,5 @@
 import type { Request } from '@hapi/hapi';
-import { cutField, DomainError, invalidField } from '../../config/errors.ts';
+import { cutField, DomainError, inQuery, invalidField, invalidFields } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
 
 /** As many parameters as Node reads (`querystring.parse`); it would silently ignore the rest. */
@@ -12,7 +12,7 @@ const mustBe = 'must be UTF-8 in percent-encoding';
  * it cannot read. A `%` without two hexadecimal digits stands for itself in a query, as in the URL standard, and is
  * wrong in a path.
  *
- * @throws DomainError `malformed` for a path; `invalid` naming the parameter.
+ * @throws DomainError `malformed` for a path; `validation_failed` naming the parameter.
  */
 export function checkUrl({ raw: { req } }: Request): void {
   const { url: whole = '' } = req;
@@ -26,8 +26,7 @@ export function checkUrl({ raw: { req } }: Request): void {
     if (!isUtf8(path)) throw new DomainError('malformed', pathProblem(path));
     if (query.includes('%')) for (const parameter of query.split('&')) checkParameter(parameter);
   }
-  if (query.length >= maxParameters && query.split('&').length > maxParameters)
-    throw new DomainError('invalid', `the query must have at most ${maxParameters} parameters`);
+  if (query.length >= maxParameters && query.split('&').length > maxParameters) throw tooManyParameters();
 }
 
 /** Whether the percent-encoding of a text is complete, and is UTF-8. */
@@ -46,13 +45,21 @@ export function pathProblem(path: string): string {
   return `the path ${mustBe}, got ${show(part)}`;
 }
 
+function tooManyParameters(): DomainError {
+  const message = `the query must have at most ${maxParameters} parameters`;
+  return invalidFields([{ ...inQuery('', 'max_items', { limit: maxParameters }), message }]);
+}
+
 function checkParameter(parameter: string): void {
   if (readPart(parameter) !== null) return;
   const end = parameter.indexOf('=');
   const name = end === -1 ? parameter : parameter.slice(0, end);
   const read = readPart(name);
   const wrong = read === null ? name : parameter.slice(end + 1);
-  throw invalidField(cutField(read ?? name, maxNameLength), `${mustBe}, got ${show(wrong)}`);
+  throw invalidField(
+    inQuery(cutField(read ?? name, maxNameLength), 'unsafe_characters'),
+    `${mustBe}, got ${show(wrong)}`,
+  );
 }
 
 /** A part of a query, decoded; null if it is not UTF-8. */

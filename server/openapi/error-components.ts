@@ -1,3 +1,6 @@
+import { errorCodes } from '../../config/error-codes.ts';
+import type { FieldError } from '../../config/errors.ts';
+import { errorPlaces, fieldErrorCodes } from '../../config/field-error-codes.ts';
 import {
   anything,
   choice,
@@ -5,7 +8,9 @@ import {
   count,
   described,
   either,
+  listOf,
   namesOf,
+  ofType,
   place,
   refTo,
   type Shape,
@@ -15,16 +20,53 @@ import {
   withKeywords,
 } from './basics.ts';
 
+/** The codes of errors. */
+const errorCode = described(
+  choice(namesOf(errorCodes)),
+  `The kind of an error: a program decides by the code, since messages may change. ${meaningsOf(errorCodes)}`,
+);
+
+function meaningsOf(codes: Record<string, string>): string {
+  return Object.entries(codes)
+    .map(([code, meaning]) => `\`${code}\`: ${meaning}`)
+    .join(' ');
+}
+
+const fieldErrorCode = described(
+  choice(namesOf(fieldErrorCodes)),
+  `The kind of a problem: a program decides by the code, since messages may change. ${meaningsOf(fieldErrorCodes)}`,
+);
+
+const fieldError: Shape<FieldError> = closed(
+  {
+    field: text,
+    in: described(choice(errorPlaces), 'The part of the request that the field is in.'),
+    code: refTo('FieldErrorCode', fieldErrorCode),
+    message: text,
+    limit: described(
+      ofType<number>({ type: 'number' }),
+      'The bound that was passed, for a message in another language.',
+    ),
+    allowed: described(listOf(text), 'The values that are allowed, if there are few.'),
+  },
+  ['field', 'in', 'code', 'message'],
+);
+
 /** The members at fault of a request. */
-export const fieldErrors: Shape<{ field: string; message: string }[]> = {
+export const fieldErrors: Shape<FieldError[]> = {
   type: 'array',
   description:
     'The wrong fields, parameters or headers; nested fields by dotted path. The field is empty if the body as a whole is ' +
     'wrong.',
-  items: closed({ field: text, message: text }),
+  items: refTo('FieldError', fieldError),
 };
 
-const always = { statusCode: whole, error: text, message: text };
+const always = {
+  statusCode: whole,
+  error: text,
+  message: text,
+  code: refTo('ErrorCode', errorCode),
+};
 
 /** A refusal with these members as well, of which the `needed` ones are always present. */
 export function errorSchema<More extends Record<string, Shape<unknown>>, Needed extends keyof More & string = never>(
@@ -70,6 +112,9 @@ const validationError = errorSchema({ error: choice(['Validation Error']), error
 
 /** The schemas of refusals. */
 export const errorSchemas = {
+  ErrorCode: errorCode,
+  FieldErrorCode: fieldErrorCode,
+  FieldError: fieldError,
   Error: errorSchema({ errors: fieldErrors }),
   BadRequest: badRequest,
   ValidationError: validationError,

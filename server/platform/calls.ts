@@ -1,10 +1,10 @@
 import type { MessagePort } from 'node:worker_threads';
-import { DomainError, type ErrorCode, type FieldError } from '../../config/errors.ts';
+import { DomainError, type FieldError, type RefusalCode } from '../../config/errors.ts';
 
 type Call = { id: number; name: string; args: unknown[] };
 type Answer = { id: number } & ({ value: unknown } | { refusal: Refusal } | { failure: Failure });
 type Failure = { message: string; stack?: string; code?: string };
-type Refusal = { code: ErrorCode; message: string; errors: readonly FieldError[]; retryAfter: number | null };
+type Refusal = { code: RefusalCode; message: string; errors: readonly FieldError[]; retryAfter: number | null };
 
 /** Answers the calls that come through a port. It does not keep its thread from ending. */
 export function answerCalls<T extends { [name in keyof T]: (...args: never[]) => Promise<unknown> }>(

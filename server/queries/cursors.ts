@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import { type DomainError, invalidField } from '../../config/errors.ts';
+import { type DomainError, inQuery, invalidField } from '../../config/errors.ts';
 import type { Keyset } from '../../projections/query/keyset.ts';
 import { isWhereParameter, type Query } from './parameters.ts';
 
@@ -24,13 +24,13 @@ export function createCursors(secret: string) {
   /**
    * The cursor of a point in the list of a collection with this query.
    *
-   * @throws DomainError `invalid` for values that are too long for a URL.
+   * @throws DomainError `validation_failed` for values that are too long for a URL.
    */
   function seal({ mark, position }: ListPoint, slug: string, query: Query): string {
     const text = JSON.stringify([position, mark]);
     if (Buffer.byteLength(text) > longest) {
       const problem = `leads through texts that are too long for a cursor, of more than ${longest} bytes: sort by other fields, or use page`;
-      throw invalidField('sort', problem);
+      throw invalidField(inQuery('sort', 'too_expensive'), problem);
     }
     const nonce = randomBytes(nonceBytes);
     const sealing = createCipheriv(cipher, key, nonce).setAAD(listOf(slug, query));
@@ -38,7 +38,7 @@ export function createCursors(secret: string) {
     return Buffer.concat([nonce, sealed, sealing.getAuthTag()]).toString('base64url');
   }
 
-  /** Reads a cursor. @throws DomainError `invalid` for a text that is not a cursor of this list. */
+  /** Reads a cursor. @throws DomainError `validation_failed` for a text that is not a cursor of this list. */
   function open(cursor: string, slug: string, query: Query): ListPoint {
     const bytes = Buffer.from(cursor, 'base64url');
     if (bytes.length <= nonceBytes + tagBytes || bytes.toString('base64url') !== cursor) throw refusal();
@@ -60,7 +60,7 @@ export function createCursors(secret: string) {
 function refusal(): DomainError {
   const problem =
     'must be empty, or the next of an answer to the same list: with the same sort, where, q, select, depth and asOf';
-  return invalidField('next', problem);
+  return invalidField(inQuery('next', 'format'), problem);
 }
 
 /** The list that a cursor is for: everything that decides on its documents, their order and their form. */

@@ -1,4 +1,4 @@
-import type { FieldError } from '../../config/errors.ts';
+import { type FieldError, inQuery } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import {
   type GroupKey,
@@ -68,7 +68,7 @@ export type GroupQuery = Omit<GroupRequest, 'ids' | 'keys' | 'measures'> & {
 /**
  * Reads the query of `aggregate`.
  *
- * @throws DomainError `invalid` naming every wrong parameter.
+ * @throws DomainError `validation_failed` naming every wrong parameter.
  */
 export async function readAggregateQuery(query: Query, now: Now, reach: SearchReach): Promise<GroupQuery> {
   const asked = askedOf(aggregateParameters, query, now);
@@ -80,7 +80,7 @@ export async function readAggregateQuery(query: Query, now: Now, reach: SearchRe
   const order = orderOf(query.sort, { keys, measures, errors });
   if (measures.length > mostMeasures)
     errors.push({
-      field: 'sum',
+      ...inQuery('sum', 'max_items', { limit: mostMeasures }),
       message: `sum, min, max and avg may name at most ${mostMeasures} fields in all, got ${measures.length}`,
     });
   const { limit } = settle(asked);
@@ -90,13 +90,13 @@ export async function readAggregateQuery(query: Query, now: Now, reach: SearchRe
 /**
  * Reads the query of `distinct`: the groups of one path.
  *
- * @throws DomainError `invalid` naming every wrong parameter.
+ * @throws DomainError `validation_failed` naming every wrong parameter.
  */
 export async function readDistinctQuery(query: Query, now: Now, reach: SearchReach): Promise<GroupQuery> {
   const asked = askedOf(distinctParameters, query, now);
   const { errors } = asked;
   const found = typeof query.field === 'string' && query.field !== '' ? await keyAt(query.field, reach) : null;
-  if (typeof found === 'string') errors.push({ field: 'field', message: `field: ${found}` });
+  if (typeof found === 'string') errors.push({ ...inQuery('field', 'unknown_field'), message: `field: ${found}` });
   const where = await readWhere(query, reach).catch((error: unknown) => addTo(errors, error));
   const { limit } = settle(asked);
   const keys = found !== null && typeof found !== 'string' ? [found] : [];
@@ -110,27 +110,32 @@ function pathsIn(name: string, given: unknown, errors: FieldError[]): string[] {
   if (given === undefined) return [];
   if (typeof given !== 'string' || given === '') {
     errors.push({
-      field: name,
+      ...inQuery(name, given === '' ? 'required' : 'duplicate'),
       message: `${name} must be given once and not be empty; several paths are separated by commas`,
     });
     return [];
   }
   const paths = given.split(',', 100);
   const twice = paths.find((path, index) => paths.indexOf(path) < index);
-  if (twice !== undefined) errors.push({ field: name, message: `${name} names ${show(twice)} twice` });
+  if (twice !== undefined)
+    errors.push({ ...inQuery(name, 'duplicate'), message: `${name} names ${show(twice)} twice` });
   return paths;
 }
 
 async function keysOf(given: unknown, { reach, errors }: Reading): Promise<WithName<GroupKey>[]> {
   const paths = pathsIn('groupBy', given, errors);
   if (paths.length > mostKeys) {
-    errors.push({ field: 'groupBy', message: `groupBy must have at most ${mostKeys} paths, got ${paths.length}` });
+    errors.push({
+      ...inQuery('groupBy', 'max_items', { limit: mostKeys }),
+      message: `groupBy must have at most ${mostKeys} paths, got ${paths.length}`,
+    });
     return [];
   }
   const keys: WithName<GroupKey>[] = [];
   for (const path of paths) {
     const found = await keyAt(path, reach);
-    if (typeof found === 'string') errors.push({ field: 'groupBy', message: `groupBy: ${found}` });
+    if (typeof found === 'string')
+      errors.push({ ...inQuery('groupBy', 'unknown_field'), message: `groupBy: ${found}` });
     else keys.push(found);
   }
   return keys;
@@ -162,7 +167,8 @@ async function measuresOf(kind: MeasureKind, given: unknown, { reach, errors }: 
   for (const path of pathsIn(kind, given, errors)) {
     const found = await resolvePath(path, reach);
     const problem = typeof found === 'string' ? found : problemOf(kind, path, found);
-    if (problem !== null) errors.push({ field: kind, message: `${kind}: ${problem}` });
+    const code = typeof found === 'string' ? 'unknown_field' : 'not_allowed';
+    if (problem !== null) errors.push({ ...inQuery(kind, code), message: `${kind}: ${problem}` });
     else if (typeof found !== 'string') measures.push({ ...found, name: path, kind });
   }
   return measures;
@@ -197,7 +203,7 @@ function orderOf(given: unknown, { keys, measures, errors }: Ordering): GroupOrd
     else {
       const allowed = ['count', ...figures, ...names];
       const message = `sort: ${show(name)} is not something to sort groups by${didYouMean(name, allowed)}; allowed: ${showAll(allowed)}`;
-      errors.push({ field: 'sort', message });
+      errors.push({ ...inQuery('sort', 'unknown_field'), message });
     }
   }
   return order;

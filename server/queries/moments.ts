@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { DomainError, type FieldError, invalidField } from '../../config/errors.ts';
+import { DomainError, type FieldError, inQuery, invalidField } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
 import { readDate, readDatetime } from '../../config/times.ts';
 import type { LogReader } from '../../events/log/log-reader.ts';
@@ -32,7 +32,7 @@ type NamedMoment = { kind: 'position'; position: number } | { kind: 'time'; firs
  * last event recorded at or before it, 0 if there was none; a date names the same as the end of that day in UTC.
  *
  * @param name the parameter, for the message.
- * @throws DomainError `invalid` for a text that is not a moment, or a moment that is still to come.
+ * @throws DomainError `validation_failed` for a text that is not a moment, or a moment that is still to come.
  */
 export function readMoment(text: unknown, name: string, now: Now): number {
   return endOf(parse(text, name, now), now);
@@ -68,7 +68,10 @@ export function positionsOf(
   const from = first ? startOf(first, now) : 1;
   const to = last ? endOf(last, now) : null;
   if (to !== null && (from > to + 1 || areTurned(first, last))) {
-    errors.push({ field: 'from', message: `from must not be after to, got the positions ${from} and ${to}` });
+    errors.push({
+      ...inQuery('from', 'contradiction'),
+      message: `from must not be after to, got the positions ${from} and ${to}`,
+    });
   }
   return { from, to };
 }
@@ -87,19 +90,23 @@ function endOf(moment: NamedMoment, { events }: Now): number {
 }
 
 function parse(text: unknown, name: string, { events, clock }: Now): NamedMoment {
-  if (typeof text !== 'string') throw invalidField(name, 'must be given once');
+  if (typeof text !== 'string') throw invalidField(inQuery(name, 'duplicate'), 'must be given once');
   if (/^\d+$/.test(text)) {
     const { size } = events.head();
     const position = Number(text);
     if (position >= 1 && position <= size) return { kind: 'position', position };
-    throw invalidField(name, `must be a position from 1 to ${size}, where the log ends, got ${show(text)}`);
+    throw invalidField(
+      inQuery(name, 'out_of_range', { limit: size }),
+      `must be a position from 1 to ${size}, where the log ends, got ${show(text)}`,
+    );
   }
   const date = readDate(text);
   // The "+" of a zone comes as a space if it is not encoded.
   const time = date === undefined ? readDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+')) : `${date}T00:00:00Z`;
-  if (time === undefined) throw invalidField(name, `must be ${forms}, got ${show(text)}`);
+  if (time === undefined) throw invalidField(inQuery(name, 'format'), `must be ${forms}, got ${show(text)}`);
   const first = Date.parse(time);
-  if (first > clock.believed()) throw invalidField(name, `must not be in the future, got ${show(text)}`);
+  if (first > clock.believed())
+    throw invalidField(inQuery(name, 'out_of_range'), `must not be in the future, got ${show(text)}`);
   return { kind: 'time', first, last: date === undefined ? first : first + dayMilliseconds - 1 };
 }
 

@@ -1,4 +1,5 @@
-import { cutField, DomainError, type FieldError, invalidField, invalidFields } from '../../config/errors.ts';
+import { cutField, DomainError, type FieldError, inQuery, invalidField, invalidFields } from '../../config/errors.ts';
+import type { ErrorPlace } from '../../config/field-error-codes.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 
@@ -13,7 +14,7 @@ export type Query = Record<string, unknown>;
 export type Parameter<T = unknown, C = unknown> = {
   /** A parameter object of OpenAPI 3.0, without `name` and `in`. */
   told: ParameterDescription;
-  /** @throws DomainError `invalid` naming the parameter. `given` is undefined if it is missing. */
+  /** @throws DomainError `validation_failed` naming the parameter. `given` is undefined if it is missing. */
   read: (given: unknown, name: string, context: C) => T;
 };
 
@@ -29,8 +30,8 @@ export type Values<P> = { [N in keyof P]: P[N] extends { read: (...given: never[
 export type ParsedQuery<P> = { values: Partial<Values<P>>; errors: FieldError[] };
 
 /**
- * Reads a query by the table of its route. @throws DomainError `invalid` naming every parameter that is wrong or
- * unknown.
+ * Reads a query by the table of its route. @throws DomainError `validation_failed` naming every parameter that is wrong
+ * or unknown.
  */
 export function readQuery<C, P extends Table<C>>(table: P, query: Query, context: C): Values<P> {
   return settle(askedOf(table, query, context));
@@ -53,7 +54,7 @@ export function askedOf<C, P extends Table<C>>(table: P, query: Query, context: 
   return { values, errors };
 }
 
-/** The values of a query. @throws DomainError `invalid` naming everything that is wrong. */
+/** The values of a query. @throws DomainError `validation_failed` naming everything that is wrong. */
 export function settle<P>({ values, errors }: ParsedQuery<P>): Values<P> {
   refuse(errors);
   return values as Values<P>;
@@ -84,22 +85,25 @@ function unknownParameters(query: Query, allowed: readonly string[]): FieldError
     if (errors.length === maxQueryErrors) break;
     const field = cutField(name, 100);
     if (formerNames.includes(name) && allowed.includes('next')) {
-      errors.push({ field, message: `${field} is called next` });
+      errors.push({ ...inQuery(field, 'unknown_parameter'), message: `${field} is called next` });
       continue;
     }
     const known = allowed.length > 0 ? `; allowed: ${showAll(allowed)}` : '; this route takes none';
-    errors.push({ field, message: `${field} is not a query parameter${didYouMean(name, allowed)}${known}` });
+    errors.push({
+      ...inQuery(field, 'unknown_parameter'),
+      message: `${field} is not a query parameter${didYouMean(name, allowed)}${known}`,
+    });
   }
   return errors;
 }
 
 /** Adds the errors of a refusal to `errors`. @throws any other error again. */
 export function addTo(errors: FieldError[], error: unknown): void {
-  if (!(error instanceof DomainError && error.code === 'invalid')) throw error;
+  if (!(error instanceof DomainError && error.code === 'validation_failed')) throw error;
   errors.push(...error.errors);
 }
 
-/** @throws DomainError `invalid` with these errors, if there are any. */
+/** @throws DomainError `validation_failed` with these errors, if there are any. */
 export function refuse(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalidFields(errors);
 }
@@ -120,7 +124,7 @@ export function count(
     told: { description: capped, ...required(isRequired), schema },
     read(given, name) {
       if (given === undefined && !isRequired) return otherwise ?? null;
-      return Math.min(readInteger(given, name, least), most ?? Number.MAX_SAFE_INTEGER);
+      return Math.min(readInteger(given, name, { least }), most ?? Number.MAX_SAFE_INTEGER);
     },
   };
 }
@@ -140,7 +144,10 @@ export function text(
     read(given, name) {
       if (given === undefined && !isRequired) return null;
       if (typeof given === 'string' && given !== '') return given;
-      throw invalidField(name, `must ${must}, ${cameOf(given)}`);
+      throw invalidField(
+        inQuery(name, given === undefined || given === '' ? 'required' : 'type'),
+        `must ${must}, ${cameOf(given)}`,
+      );
     },
   };
 }
@@ -155,7 +162,10 @@ export function flag(otherwise: boolean, description: string): Parameter<boolean
     read(given, name) {
       if (given === undefined) return otherwise;
       if (given === 'true' || given === 'false') return given === 'true';
-      throw invalidField(name, `must be true or false, ${cameOf(given)}${didYouMean(given, ['true', 'false'])}`);
+      throw invalidField(
+        inQuery(name, 'type'),
+        `must be true or false, ${cameOf(given)}${didYouMean(given, ['true', 'false'])}`,
+      );
     },
   };
 }
@@ -168,7 +178,10 @@ export function oneOf<W extends string>(words: readonly W[], otherwise: W, descr
       if (given === undefined) return otherwise;
       const found = words.find((word) => word === given);
       if (found !== undefined) return found;
-      throw invalidField(name, `must be one of ${showAll(words)}, got ${show(given)}${didYouMean(given, words)}`);
+      throw invalidField(
+        inQuery(name, 'not_allowed', { allowed: words }),
+        `must be one of ${showAll(words)}, got ${show(given)}${didYouMean(given, words)}`,
+      );
     },
   };
 }
@@ -198,11 +211,18 @@ export function tell<T, C>({ told, read }: Parameter<T, C>, more: JsonObject): P
   return { told: { ...told, ...more }, read };
 }
 
-/** Reads a whole number from `least`. @throws DomainError `invalid` naming the parameter. */
-export function readInteger(text: unknown, name: string, least: number): number {
+/** Reads a whole number from `least`. @throws DomainError `validation_failed` naming the parameter. */
+export function readInteger(
+  text: unknown,
+  name: string,
+  { least, place = 'query' }: { least: number; place?: ErrorPlace },
+): number {
   const number = Number(text);
   if (typeof text === 'string' && /^\d+$/.test(text) && number >= least && Number.isSafeInteger(number)) return number;
-  throw invalidField(name, `must be one whole number from ${least}, ${cameOf(text)}`);
+  const isLess = typeof text === 'string' && /^-?\d+$/.test(text) && number < least;
+  const code = text === undefined ? 'required' : isLess ? 'min' : 'type';
+  const fault = { field: name, in: place, code, ...(isLess ? { limit: least } : {}) } as const;
+  throw invalidField(fault, `must be one whole number from ${least}, ${cameOf(text)}`);
 }
 
 function cameOf(text: unknown): string {

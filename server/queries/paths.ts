@@ -1,3 +1,4 @@
+import type { Problem } from '../../config/errors.ts';
 import { affinityOf, isList } from '../../config/field-types.ts';
 import type { Field } from '../../config/model.ts';
 import { type Block, blocksOf, fieldsInside, isNesting, partsOf, tagFields } from '../../config/nesting.ts';
@@ -138,17 +139,19 @@ function notFound(before: readonly string[], name: string, fields: readonly Fiel
  *
  * @returns the keys, and the problems.
  */
-export async function readSort(text: string, reach: SearchReach): Promise<{ keys: SortKey[]; problems: string[] }> {
+export async function readSort(text: string, reach: SearchReach): Promise<{ keys: SortKey[]; problems: Problem[] }> {
   const keys: SortKey[] = [];
-  const problems: string[] = [];
+  const problems: Problem[] = [];
   for (const term of text.split(',').slice(0, maxSortKeys + 1)) {
     const isDescending = term.startsWith('-');
     const found = await resolvePath(isDescending ? term.slice(1) : term, reach);
-    if (typeof found === 'string') problems.push(`sort: ${found}`);
-    else if (isManyValued(found)) problems.push(`sort: ${show(term)} has no single value to sort by`);
+    if (typeof found === 'string') problems.push({ code: 'unknown_field', problem: `sort: ${found}` });
+    else if (isManyValued(found))
+      problems.push({ code: 'not_allowed', problem: `sort: ${show(term)} has no single value to sort by` });
     else keys.push({ steps: found.steps, leaf: found.leaf, isDescending });
   }
-  if (keys.length > maxSortKeys) problems.push(`sort must have at most ${maxSortKeys} fields`);
+  if (keys.length > maxSortKeys)
+    problems.push({ code: 'max_items', problem: `sort must have at most ${maxSortKeys} fields`, limit: maxSortKeys });
   return { keys, problems };
 }
 

@@ -1,4 +1,4 @@
-import type { FieldError } from '../../config/errors.ts';
+import { type FieldError, inQuery, type Problem } from '../../config/errors.ts';
 import type { ListRequest } from '../../projections/query/lists.ts';
 import type { SearchTerm } from '../../projections/tables/words.ts';
 import type { ListPoint } from './cursors.ts';
@@ -44,7 +44,7 @@ type Start = { [Part in keyof ListPoint]: ListPoint[Part] | null };
 type Sight = {
   reach: () => Promise<SearchReach>;
   selectable: () => Promise<Selectable>;
-  /** Reads a cursor. @throws DomainError `invalid`. */
+  /** Reads a cursor. @throws DomainError `validation_failed`. */
   placeOf: (cursor: string) => ListPoint;
 };
 
@@ -121,14 +121,14 @@ export const dryRunParameter = {
 };
 
 const noPastSearch: FieldError = {
-  field: 'q',
+  ...inQuery('q', 'contradiction'),
   message: 'q cannot be used with asOf: only the documents of today are searched',
 };
 
 /**
  * Reads the query of a list.
  *
- * @throws DomainError `invalid` naming every wrong parameter.
+ * @throws DomainError `validation_failed` naming every wrong parameter.
  */
 export async function readListQuery(query: Query, now: Now, sight: Sight): Promise<ListQuery> {
   const asked = askedOf(listParameters, query, now);
@@ -154,7 +154,7 @@ export type CountQuery = { where: ListRequest['where']; terms: readonly SearchTe
 /**
  * Reads the query of a count.
  *
- * @throws DomainError `invalid` naming every wrong parameter.
+ * @throws DomainError `validation_failed` naming every wrong parameter.
  */
 export async function readCountQuery(query: Query, now: Now, reach: Sight['reach']): Promise<CountQuery> {
   const asked = askedOf(countParameters, query, now);
@@ -171,7 +171,7 @@ export async function readCountQuery(query: Query, now: Now, reach: Sight['reach
  * Reads the query of a global.
  *
  * @param selectable what the caller may select.
- * @throws DomainError `invalid` naming every wrong parameter.
+ * @throws DomainError `validation_failed` naming every wrong parameter.
  */
 export async function readView(query: Query, now: Now, selectable: Sight['selectable']): Promise<View> {
   if (Object.keys(query).length === 0) return unasked;
@@ -201,14 +201,14 @@ function againstProven(query: Query): FieldError[] {
   if (query.asOf === undefined)
     return [
       {
-        field: 'proven',
+        ...inQuery('proven', 'contradiction'),
         message: 'proven goes with asOf only: with asOf, the position of now is that of the last event',
       },
     ];
   return ['depth', 'select']
     .filter((name) => query[name] !== undefined)
     .map((field) => ({
-      field,
+      ...inQuery(field, 'contradiction'),
       message: `${field} cannot be used with proven: only the document itself is made of its events`,
     }));
 }
@@ -216,7 +216,7 @@ function againstProven(query: Query): FieldError[] {
 async function sortOf(text: unknown, reach: SearchReach, errors: FieldError[]): Promise<ListRequest['sort']> {
   if (!isOneText(text, 'sort', errors)) return newestFirstKeys;
   const { keys, problems } = await readSort(text, reach);
-  for (const message of problems) errors.push({ field: 'sort', message });
+  errors.push(...entriesOf('sort', problems));
   return keys;
 }
 
@@ -227,18 +227,28 @@ async function selectOf(
 ): Promise<Selection | null> {
   if (!isOneText(text, 'select', errors)) return null;
   const { selection, problems } = await readSelect(text, await selectable());
-  for (const message of problems) errors.push({ field: 'select', message });
+  errors.push(...entriesOf('select', problems));
   return selection;
+}
+
+function entriesOf(field: string, problems: readonly Problem[]): FieldError[] {
+  return problems.map(({ problem, code, ...parameters }) => ({
+    ...inQuery(field, code, parameters),
+    message: problem,
+  }));
 }
 
 function startOf({ next, page, q, sort }: Query, readCursor: Sight['placeOf'], errors: FieldError[]): Start | null {
   if (next === undefined) return null;
-  if (typeof next !== 'string') errors.push({ field: 'next', message: 'next must be given once' });
+  if (typeof next !== 'string') errors.push({ ...inQuery('next', 'duplicate'), message: 'next must be given once' });
   else if (page !== undefined)
-    errors.push({ field: 'next', message: 'next must not stand beside page: it takes its place' });
+    errors.push({
+      ...inQuery('next', 'contradiction'),
+      message: 'next must not stand beside page: it takes its place',
+    });
   else if (q !== undefined && sort === undefined)
     errors.push({
-      field: 'next',
+      ...inQuery('next', 'contradiction'),
       message: 'next must not stand beside q without sort: the order by fit has no cursor',
     });
   else if (next !== '') {
@@ -253,6 +263,9 @@ function startOf({ next, page, q, sort }: Query, readCursor: Sight['placeOf'], e
 
 function isOneText(text: unknown, field: string, errors: FieldError[]): text is string {
   if (typeof text === 'string') return true;
-  errors.push({ field, message: `${field} must be given once; several fields are separated by commas` });
+  errors.push({
+    ...inQuery(field, 'duplicate'),
+    message: `${field} must be given once; several fields are separated by commas`,
+  });
   return false;
 }

@@ -1,4 +1,4 @@
-import { invalidField } from '../../config/errors.ts';
+import { inQuery, invalidField } from '../../config/errors.ts';
 import { readTerms, type SearchTerm } from '../../projections/tables/words.ts';
 import { type Parameter, text } from './parameters.ts';
 
@@ -20,7 +20,10 @@ export function searchWords(description: string, form: { isRequired?: true } = {
       if (value === null) return null;
       // A JSON schema counts a surrogate pair as one character.
       if ([...value].length > mostCharacters) {
-        throw invalidField(name, `must have at most ${mostCharacters} characters, got ${[...value].length}`);
+        throw invalidField(
+          inQuery(name, 'max_length', { limit: mostCharacters }),
+          `must have at most ${mostCharacters} characters, got ${[...value].length}`,
+        );
       }
       return readTerms(value);
     },

@@ -1,3 +1,4 @@
+import type { Problem } from '../../config/errors.ts';
 import type { Field } from '../../config/model.ts';
 import { fieldsInside, isNesting, mapObjects, tagFields } from '../../config/nesting.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
@@ -38,16 +39,19 @@ const purpose = 'to select';
 export async function readSelect(
   text: string,
   from: Selectable,
-): Promise<{ selection: Selection; problems: string[] }> {
+): Promise<{ selection: Selection; problems: Problem[] }> {
   const paths = text.split(',');
-  if (paths.length > maxPaths) return { selection: whole, problems: [`select must have at most ${maxPaths} paths`] };
-  const problems: string[] = [];
+  if (paths.length > maxPaths) {
+    const problem = `select must have at most ${maxPaths} paths`;
+    return { selection: whole, problems: [{ code: 'max_items', problem, limit: maxPaths }] };
+  }
+  const problems: Problem[] = [];
   const root = node();
   for (const path of paths) {
     const names = path.split('.');
     const problem = await problemOf(names, { ...levelOf(from), before: [], hops: 0 });
     if (problem === null) add(root, names);
-    else problems.push(`select: ${problem}`);
+    else problems.push({ code: 'unknown_field', problem: `select: ${problem}` });
   }
   return { selection: root, problems };
 }

@@ -1,4 +1,12 @@
-import { cutField, DomainError, type FieldError } from '../../config/errors.ts';
+import {
+  cutField,
+  type DomainError,
+  type FieldError,
+  inQuery,
+  invalidFields,
+  type Problem,
+} from '../../config/errors.ts';
+import type { ErrorPlace, FieldErrorCode } from '../../config/field-error-codes.ts';
 import { operatorNames } from '../../config/operators.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import type { Where } from '../../projections/query/where.ts';
@@ -17,31 +25,32 @@ export const mostInWhere = { levels: 20, conditions: mostConditions, hops: 2 * m
 /**
  * Reads the `where` of a query (contract, section 4.9; also as JSON), for the fields that the caller may see.
  *
- * @throws DomainError `invalid` naming every wrong part.
+ * @throws DomainError `validation_failed` naming every wrong part.
  */
 export async function readWhere(query: Query, reach: SearchReach): Promise<Where | null> {
   const raw = rawWhere(query);
   if (raw === undefined) return null;
-  return readWhereObject(raw as object, reach);
+  return readWhereObject(raw as object, reach, 'query');
 }
 
 /**
  * Reads a filter that is an object already, such as the condition of an access rule.
  *
- * @throws DomainError `invalid` naming every wrong part.
+ * @param place the part of the request that the filter came in, for the errors.
+ * @throws DomainError `validation_failed` naming every wrong part.
  */
-export async function readWhereObject(raw: object, reach: SearchReach): Promise<Where> {
-  const reading: Reading = { reach, errors: [], conditions: 0, hops: 0 };
+export async function readWhereObject(raw: object, reach: SearchReach, place: ErrorPlace = 'body'): Promise<Where> {
+  const reading: Reading = { reach, place, errors: [], conditions: 0, hops: 0 };
   const where = await readLevel({ raw, at: 'where', level: 1 }, reading);
   refuse(reading.errors);
   if (reading.hops > mostInWhere.hops) {
     const problem = `where must follow at most ${mostInWhere.hops} relationships in all its conditions together`;
-    throw invalid('where', `${problem}, got ${reading.hops}`);
+    throw whole(reading, 'too_expensive', `${problem}, got ${reading.hops}`);
   }
   return where;
 }
 
-type Reading = { reach: SearchReach; errors: FieldError[]; conditions: number; hops: number };
+type Reading = { reach: SearchReach; place: ErrorPlace; errors: FieldError[]; conditions: number; hops: number };
 
 /**
  * A part of a filter as it came: nested objects, lists of alternatives, values; its path in errors, and its depth in
@@ -54,33 +63,39 @@ function rawWhere(query: Query): unknown {
   const names = Object.keys(query).filter(isWhereParameter);
   if (names.length === 0) return undefined;
   if (names.includes('where')) {
-    if (names.length > 1) throw invalid('where', 'where must be given either as JSON or in brackets, not both');
+    if (names.length > 1)
+      throw invalid('where', 'contradiction', 'where must be given either as JSON or in brackets, not both');
     return parseJson(query.where);
   }
   const root: Record<string, unknown> = Object.create(null);
   for (const name of names) {
     const path = [...name.matchAll(/\[([^[\]]*)\]/g)].map(([, key]) => key as string);
     if (name !== `where${path.map((key) => `[${key}]`).join('')}`)
-      throw invalid(name, `${name.slice(0, 100)} is not of the form where[field][operator]`);
+      throw invalid(name, 'format', `${name.slice(0, 100)} is not of the form where[field][operator]`);
     if (path.length > mostInWhere.levels * 2 + 2)
-      throw invalid('where', `where must be at most ${mostInWhere.levels} levels deep`);
-    if (!put(root, path, query[name])) throw invalid(name, `${name.slice(0, 100)} contradicts another parameter`);
+      throw invalid('where', 'too_deep', `where must be at most ${mostInWhere.levels} levels deep`);
+    if (!put(root, path, query[name]))
+      throw invalid(name, 'contradiction', `${name.slice(0, 100)} contradicts another parameter`);
   }
   return root;
 }
 
 function parseJson(text: unknown): unknown {
-  if (typeof text !== 'string') throw invalid('where', 'where must be given once');
+  if (typeof text !== 'string') throw invalid('where', 'duplicate', 'where must be given once');
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw invalid('where', `where must be JSON, or in brackets like where[field][operator]=value, got ${show(text)}`);
+    throw invalid(
+      'where',
+      'format',
+      `where must be JSON, or in brackets like where[field][operator]=value, got ${show(text)}`,
+    );
   }
   const [lost] = lostNumbers(text);
   if (!lost) return value;
   const field = cutField(`where${lost.path.map((key) => `[${key}]`).join('')}`);
-  throw invalid(field, `${field}: must ${lost.problem}`);
+  throw invalid(field, 'unsafe_number', `${field}: must ${lost.problem}`);
 }
 
 /** Sets a value at a path; false if another value is in the way. */
@@ -99,9 +114,10 @@ function put(root: Record<string, unknown>, path: readonly string[], value: unkn
 }
 
 async function readLevel({ raw, at, level }: Part, reading: Reading): Promise<Where> {
-  if (level > mostInWhere.levels) throw invalid('where', `where must be at most ${mostInWhere.levels} levels deep`);
+  if (level > mostInWhere.levels)
+    throw whole(reading, 'too_deep', `where must be at most ${mostInWhere.levels} levels deep`);
   if (!isObject(raw)) {
-    fail(reading, at, `must be an object of fields, got ${show(raw)}`);
+    fail(reading, at, { code: 'type', problem: `must be an object of fields, got ${show(raw)}` });
     return { and: [] };
   }
   const parts: Where[] = [];
@@ -118,7 +134,8 @@ async function readLevel({ raw, at, level }: Part, reading: Reading): Promise<Wh
 async function readBranches(word: 'and' | 'or', { raw, at, level }: Part, reading: Reading): Promise<Where[]> {
   const branches = listOf(raw);
   if (!branches || branches.length === 0) {
-    fail(reading, at, `must be a list of conditions, like where[${word}][0][field][operator]=value, got ${show(raw)}`);
+    const problem = `must be a list of conditions, like where[${word}][0][field][operator]=value, got ${show(raw)}`;
+    fail(reading, at, { code: 'type', problem });
     return [];
   }
   const parts: Where[] = [];
@@ -140,11 +157,12 @@ function listOf(raw: unknown): unknown[] | null {
 async function readField(name: string, { raw, at }: Part, reading: Reading): Promise<Where[]> {
   const found = await resolvePath(name, reading.reach);
   if (typeof found === 'string') {
-    fail(reading, at, found);
+    fail(reading, at, { code: 'unknown_field', problem: found });
     return [];
   }
   if (!isObject(raw) || Object.keys(raw).length === 0) {
-    fail(reading, at, `needs an operator, like ${at}[equals]=value; operators: ${showAll(operatorsFor(found))}`);
+    const problem = `needs an operator, like ${at}[equals]=value; operators: ${showAll(operatorsFor(found))}`;
+    fail(reading, at, { code: 'required', problem });
     return [];
   }
   const hops = found.steps.filter(({ kind }) => kind === 'related').length;
@@ -154,16 +172,16 @@ async function readField(name: string, { raw, at }: Part, reading: Reading): Pro
     reading.conditions += 1;
     reading.hops += hops;
     if (reading.conditions > mostInWhere.conditions)
-      throw invalid('where', `where must have at most ${mostInWhere.conditions} conditions`);
+      throw whole(reading, 'max_items', `where must have at most ${mostInWhere.conditions} conditions`);
     const part = conditionOf(found, word, value);
-    if (typeof part === 'string') fail(reading, `${at}[${word.slice(0, 100)}]`, part);
+    if ('problem' in part) fail(reading, `${at}[${word.slice(0, 100)}]`, part);
     else parts.push(part);
   }
   return parts;
 }
 
-/** A condition on a field; a text says why it is not valid. */
-function conditionOf(found: FoundPath, word: string, raw: unknown): Where | string {
+/** A condition on a field, or the reason why it is not valid. */
+function conditionOf(found: FoundPath, word: string, raw: unknown): Where | Problem {
   const { steps, leaf, field } = found;
   const allowed = operatorsFor(found);
   const operator = allowed.find((one) => one === word);
@@ -172,24 +190,30 @@ function conditionOf(found: FoundPath, word: string, raw: unknown): Where | stri
     const problem = isKnown
       ? `is not for a field of type ${field.type}`
       : `is not an operator${didYouMean(word, allowed)}`;
-    return `${problem}; allowed here: ${showAll(allowed)}`;
+    return { code: 'unknown_operator', problem: `${problem}; allowed here: ${showAll(allowed)}`, allowed };
   }
   const values = readValues(found, operator, raw);
-  return typeof values === 'string' ? values : { steps, leaf, operator, values };
+  return 'problem' in values ? values : { steps, leaf, operator, values };
 }
 
 function isObject(raw: unknown): raw is Record<string, unknown> {
   return typeof raw === 'object' && raw !== null && !Array.isArray(raw);
 }
 
-function fail(reading: Reading, field: string, message: string): void {
-  if (!isTold(reading)) reading.errors.push({ field, message: `${field}: ${message}` });
+function fail(reading: Reading, field: string, { problem, ...fault }: Problem): void {
+  if (!isTold(reading)) reading.errors.push({ field, in: reading.place, ...fault, message: `${field}: ${problem}` });
 }
 
 function isTold({ errors }: Reading): boolean {
   return errors.length >= maxQueryErrors;
 }
 
-function invalid(field: string, message: string): DomainError {
-  return new DomainError('invalid', message, [{ field: field.slice(0, 100), message }]);
+/** The refusal of a part of a query that is no filter. */
+function invalid(field: string, code: FieldErrorCode, message: string): DomainError {
+  return invalidFields([{ ...inQuery(field.slice(0, 100), code), message }]);
+}
+
+/** The refusal of a filter as a whole. */
+function whole({ place }: Reading, code: FieldErrorCode, message: string): DomainError {
+  return invalidFields([{ field: 'where', in: place, code, message }]);
 }

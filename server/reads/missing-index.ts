@@ -1,4 +1,5 @@
 import type { FieldError } from '../../config/errors.ts';
+import type { ErrorPlace } from '../../config/field-error-codes.ts';
 import type { Schema } from '../../config/schema.ts';
 import { measured } from '../../projections/query/lists.ts';
 import type { Leaf, PathStep, SortKey, Where } from '../../projections/query/where.ts';
@@ -8,16 +9,18 @@ import { type Read, searches, whereOf } from './reads.ts';
 import { hasIndex } from './weight.ts';
 
 /**
- * The part of a read that its caller has written. It leaves out the conditions of rules, which no message may reveal.
+ * The part of a read that its caller has written, in the query unless `place` says otherwise. It leaves out the
+ * conditions of rules, which no message may reveal.
  */
-export type CallerQuery = { where?: Where | null; sort?: readonly SortKey[]; hasWords?: boolean };
+export type CallerQuery = { where?: Where | null; sort?: readonly SortKey[]; hasWords?: boolean; place?: ErrorPlace };
 
 const equal: ReadonlySet<string> = new Set(['equals', 'in', 'contains']);
 const ordered: ReadonlySet<string> = new Set(['greater_than', 'greater_than_equal', 'less_than', 'less_than_equal']);
 
 /** The parameter that no index serves, and the index that would; null if none would help. */
 export function missingIndex(written: CallerQuery, tables: Tables, hasWordIndex: boolean): FieldError | null {
-  const { where = null, sort = [], hasWords = false } = written;
+  const { where = null, sort = [], hasWords = false, place = 'query' } = written;
+  const problem = (field: string, text: string) => problemIn(place, field, text);
   if (hasWords && !hasWordIndex) {
     const needed = `name the fields to search in admin.searchFields of ${tables.name}`;
     return problem('q', `looks through all texts of ${tables.name}, which takes too long here: ${needed}`);
@@ -94,6 +97,6 @@ function goesBy({ collection, field }: Missing): string {
   return `goes by ${field} of ${collection}, which has no index and takes too long here: set index: true of that field`;
 }
 
-function problem(field: string, text: string): FieldError {
-  return { field, message: `${field} ${text}` };
+function problemIn(place: ErrorPlace, field: string, text: string): FieldError {
+  return { field, in: place, code: 'index_needed', message: `${field} ${text}` };
 }

@@ -1,5 +1,5 @@
 import { readNewPassword, readRevocation, readUnlock, readUsersAsked } from '../../config/credentials.ts';
-import { DomainError, invalidField } from '../../config/errors.ts';
+import { DomainError, inBody, invalidField } from '../../config/errors.ts';
 import { didYouMean, show } from '../../config/suggest.ts';
 import { type AccountRef, decideRevoke, decideUnlock } from '../../events/facts/accounts.ts';
 import { listedUsers } from '../accounts/listed-users.ts';
@@ -16,7 +16,10 @@ export function accountCommands(add: AddCommand, app: App): void {
   function targetCalled(slug: string): AuthTarget {
     const target = targets.get(slug);
     if (target) return target;
-    throw invalidField('collection', `must be one with auth, got ${show(slug)}${didYouMean(slug, targets.keys())}`);
+    throw invalidField(
+      inBody('collection', 'not_allowed'),
+      `must be one with auth, got ${show(slug)}${didYouMean(slug, targets.keys())}`,
+    );
   }
 
   function find(slug: string, email: string): AccountRef {
@@ -51,7 +54,7 @@ export function accountCommands(add: AddCommand, app: App): void {
       .sessions(user.category, user.id)
       .filter((session) => session.expiresAt > app.clock.believed() && (sid === null || session.sid === sid));
     if (sid !== null && ended.length === 0) {
-      throw new DomainError('not-found', `${show(email)} has no session ${show(sid)}`);
+      throw new DomainError('not_found', `${show(email)} has no session ${show(sid)}`);
     }
     if (ended.length > 0) await record({ app, request }, decideRevoke(user, sid));
     return { id: user.id, ended: ended.length };

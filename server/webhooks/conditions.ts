@@ -81,6 +81,6 @@ function read(where: object, reach: SearchReach): Promise<Where> {
 }
 
 function messagesOf(error: unknown): string[] {
-  if (!(error instanceof DomainError && error.code === 'invalid')) throw error;
+  if (!(error instanceof DomainError && error.code === 'validation_failed')) throw error;
   return error.errors.map(({ message }) => message);
 }

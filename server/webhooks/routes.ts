@@ -109,12 +109,12 @@ export function webhooks(server: Server, app: App & Pick<RouteParts, 'webhooks'>
   ]);
 
   function noWebhook(name: string): DomainError {
-    return new DomainError('not-found', `there is no webhook ${show(name)}${didYouMean(name, names)}`);
+    return new DomainError('not_found', `there is no webhook ${show(name)}${didYouMean(name, names)}`);
   }
 }
 
 function noDelivery(id: string): DomainError {
-  return new DomainError('not-found', `there is no delivery ${show(id)} that is left to be made`);
+  return new DomainError('not_found', `there is no delivery ${show(id)} that is left to be made`);
 }
 
 function nameOf({ params }: Request): string {

@@ -137,7 +137,7 @@ function openRate() {
 const errors: Record<WriteFailure, (message: string) => Error> = {
   clock: clockJumped,
   full: diskFull,
-  unread: () => new UnreadError('unavailable', 'the change was recorded, but the disk does not let it be shown yet'),
+  unread: () => new UnreadError('not_shown_yet', 'the change was recorded, but the disk does not let it be shown yet'),
   offloaded: (message) => new SegmentUnreachableError(message),
   former: formerRules,
   unreachable: logUnreachable,

@@ -157,7 +157,7 @@ function refusalOf(error: unknown): DomainError | null {
   if (error instanceof OutdatedError) return new DomainError('conflict', `it was not applied: ${error.message}`);
   if (isDiskFull(error)) return diskFullHere();
   if (error instanceof UnknownShipmentError)
-    return unavailable('it is not known whether the configuration was applied: try again, it is applied once');
+    return new DomainError('outcome_unknown', unknownOutcome, [], retrySeconds);
   if (error instanceof SharedLogUnavailableError)
     return unavailable('the log in PostgreSQL could not be written: the configuration was not applied, try again');
   return null;
@@ -169,8 +169,11 @@ const formerConfiguration = `the log in PostgreSQL had this configuration before
 
 const retrySeconds = 1;
 
+const unknownOutcome = 'it is not known whether the configuration was applied: try again, it is applied once';
+
 function diskFullHere(): DomainError {
-  return unavailable('there is no room on the disk of this node: the configuration was not applied');
+  const message = 'there is no room on the disk of this node: the configuration was not applied';
+  return new DomainError('disk_full', message, [], retrySeconds);
 }
 
 function unavailable(message: string): DomainError {

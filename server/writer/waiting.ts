@@ -51,5 +51,5 @@ export function unknownRefusal(error: unknown): DomainError | null {
   if (!(error instanceof UnknownOutcomeError)) return null;
   const message =
     'it is not known whether this write was recorded: sent again with the same Idempotency-Key, it is recorded once';
-  return new DomainError('unavailable', message, [], retrySeconds);
+  return new DomainError('outcome_unknown', message, [], retrySeconds);
 }

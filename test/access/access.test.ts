@@ -129,7 +129,12 @@ describe('The API key (5)', () => {
       for (const slug of ['public', 'plain']) {
         for (const operation of operations) {
           const { status, body } = await attempt(operation, slug, { key });
-          const expected = { statusCode: 401, error: 'Unauthorized', message: 'the API key is not valid' };
+          const expected = {
+            statusCode: 401,
+            error: 'Unauthorized',
+            code: 'invalid_api_key',
+            message: 'the API key is not valid',
+          };
           assert.deepEqual([status, body], [401, expected], `${operation} ${slug} ${key.slice(0, 30)}`);
         }
       }
@@ -156,7 +161,7 @@ describe('Authorization: Bearer (5)', () => {
         for (const operation of operations) {
           const { status, body } = await attempt(operation, 'public', { key, headers: { authorization } });
           const message = 'the token is not valid, or its session has ended';
-          const expected = { statusCode: 401, error: 'Unauthorized', message };
+          const expected = { statusCode: 401, error: 'Unauthorized', code: 'invalid_token', message };
           assert.deepEqual([status, body], [401, expected], `${operation} ${authorization} ${key}`);
         }
       }
@@ -179,7 +184,12 @@ describe('Anonymous callers (5, 7)', () => {
       assert.deepEqual(await statuses(slug, anonymous), refused(401), slug);
     }
     const { body } = await attempt('create', 'plain', anonymous);
-    assert.deepEqual(body, { statusCode: 401, error: 'Unauthorized', message: 'an API key or a token is needed' });
+    assert.deepEqual(body, {
+      statusCode: 401,
+      error: 'Unauthorized',
+      code: 'unauthorized',
+      message: 'an API key or a token is needed',
+    });
   });
 
   it('may read without writing if only read is open', async () => {
@@ -254,7 +264,12 @@ describe('A rule that fails', () => {
     for (const slug of ['broken', 'brokenLater']) {
       assert.deepEqual(await statuses(slug, anonymous), refused(403), slug);
       const { headers, body } = await attempt('read', slug, anonymous);
-      assert.deepEqual(body, { statusCode: 403, error: 'Forbidden', message: `you may not read ${slug}` });
+      assert.deepEqual(body, {
+        statusCode: 403,
+        error: 'Forbidden',
+        code: 'forbidden',
+        message: `you may not read ${slug}`,
+      });
       const requestId = headers.get('x-request-id');
       const line = await eventually(() =>
         logLines(service).find((one) => one.requestId === requestId && one.level === 50),
@@ -286,6 +301,7 @@ describe('A rule that fails', () => {
     assert.deepEqual(body, {
       statusCode: 500,
       error: 'Internal Server Error',
+      code: 'internal',
       message: 'An internal server error occurred',
     });
     const requestId = headers.get('x-request-id');

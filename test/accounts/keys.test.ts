@@ -195,7 +195,12 @@ describe('API keys', () => {
       const beside = { key, headers: admin.as.headers ?? {} };
       assert.equal((await here.call('GET', '/api/collections/posts', undefined, beside)).status, 401);
     }
-    const body = { statusCode: 401, error: 'Unauthorized', message: 'the API key is not valid' };
+    const body = {
+      statusCode: 401,
+      error: 'Unauthorized',
+      message: 'the API key is not valid',
+      code: 'invalid_api_key',
+    };
     assert.equal(answers.size, 1);
     assert.ok([...answers][0]?.startsWith(JSON.stringify([401, body]).slice(0, -1)), [...answers][0]);
   });
@@ -419,7 +424,7 @@ describe('The scopes of an API key', () => {
 
   it('show nothing outside themselves: not even whether it exists, or is public', async () => {
     const { as } = await make(here, { scopes: [of(['tags'], 'read')] });
-    const outside = { statusCode: 403, error: 'Forbidden' };
+    const outside = { statusCode: 403, error: 'Forbidden', code: 'forbidden' };
     for (const id of [ids.posts, ids.open, never, '../x']) {
       const slug = id === ids.open ? 'open' : 'posts';
       const path = `/api/collections/${slug}/${encodeURIComponent(String(id))}`;

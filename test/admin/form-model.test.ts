@@ -323,7 +323,7 @@ describe('what a form shows', () => {
   it('has messages with the labels of their fields', () => {
     const values = { sections: [{ blockType: 'quote' }, { blockType: 'text' }] };
     const said = saidAtFields(fields, values, [
-      { field: 'sections.1.text', message: 'sections.1.text is required, got null' },
+      { field: 'sections.1.text', code: 'required', message: 'sections.1.text is required, got null' },
       { field: 'title', message: 'title must be at most 3 characters, got 4' },
       { field: 'elsewhere', message: 'elsewhere is not a field' },
     ]);

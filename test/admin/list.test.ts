@@ -257,9 +257,9 @@ describe('the parts of a list', () => {
       [one, 'Bob'],
     ]);
     const errors = [
-      { field: 'docs.0.title', message: 'docs.0.title must be a text' },
-      { field: '', message: `not ${one}` },
-    ];
+      { field: 'docs.0.title', in: 'body', code: 'type', message: 'docs.0.title must be a text' },
+      { field: '', in: 'body', code: 'invalid', message: `not ${one}` },
+    ] as const;
     const error = new ApiError('refused', { status: 400, error: 'Validation Error', errors });
     assert.deepEqual(problemsOf(error, chosen), ['“Ada”.title must be a text', 'not “Bob”']);
     assert.deepEqual(problemsOf(new ApiError('no such docs.7', { status: 404, error: 'Not Found' }), chosen), [

@@ -52,7 +52,7 @@ async function told(file: string, lie: (db: Sqlite) => void, undo: (db: Sqlite) 
 
 async function refuses(path: string, message: RegExp) {
   const { status, body } = await get(path);
-  assert.equal(status, 500, `${path}: ${JSON.stringify(body).slice(0, 300)}`);
+  assert.deepEqual([status, body.code], [500, 'log_altered'], `${path}: ${JSON.stringify(body).slice(0, 300)}`);
   assert.match(body.message, message, path);
 }
 

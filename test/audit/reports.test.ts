@@ -266,7 +266,11 @@ describe('The filters of events', () => {
       const message = `from must not be after to, got the positions ${got}`;
       for (const path of ['events', 'export']) {
         const { status, body } = await get(`/api/audit/${path}?from=${from}&to=${to}`);
-        assert.deepEqual([status, body.errors?.[0]], [400, { field: 'from', message }], `${path} ${from} ${to}`);
+        assert.deepEqual(
+          [status, body.errors?.[0]],
+          [400, { field: 'from', in: 'query', code: 'contradiction', message }],
+          `${path} ${from} ${to}`,
+        );
       }
       const { code, stdout, stderr } = await annals('events', '--from', from, '--to', to);
       assert.deepEqual([code, stdout], [2, ''], `${from} ${to}`);

@@ -184,6 +184,7 @@ describe('POST /api/batches/{batch}/undo', () => {
     for (const [body, query] of [[undefined], [{ force: false }], [{}, '?dryRun=true']] as const) {
       const answer = await assertRecorded(service, () => undo(changed.batch, body, {}, query), []);
       assert.equal(answer.status, 409);
+      assert.partialDeepStrictEqual(answer.body.errors, [{ in: 'body', code: 'changed_since' }]);
       assert.deepEqual(errorsOf(answer), {
         [`posts/${a}`]: `posts/${a} is at version 3, the call made 2`,
         [`posts/${b}`]: `posts/${b} is at version 3, the call made 2`,

@@ -100,7 +100,17 @@ export type OfAudit = {
   Subject: Is<Same<AuditAnswerOf<'Subject'>, Client.StreamState>>;
 };
 
-type Errors = 'Error' | 'BadRequest' | 'ValidationError' | 'Invalid' | 'Unrestorable' | 'Stale' | 'Absent';
+type Errors =
+  | 'ErrorCode'
+  | 'FieldErrorCode'
+  | 'FieldError'
+  | 'Error'
+  | 'BadRequest'
+  | 'ValidationError'
+  | 'Invalid'
+  | 'Unrestorable'
+  | 'Stale'
+  | 'Absent';
 type Bodies = 'Login' | 'ForgotPassword' | 'ResetPassword' | 'Invite' | 'NewOwnDraft' | 'Undo' | 'Erase';
 type Parts =
   | ('Block' | 'KeyScope' | 'Condition' | `${string}Condition`)

@@ -39,7 +39,7 @@ function errorsOf(run: () => unknown): { [field: string]: string } {
     run();
   } catch (error) {
     assert.ok(error instanceof DomainError, String(error));
-    assert.equal(error.code, 'invalid');
+    assert.equal(error.code, 'validation_failed');
     return Object.fromEntries(error.errors.map(({ field, message }) => [field, message]));
   }
   return {};
@@ -206,7 +206,7 @@ describe('the body of a login', () => {
     const long = errorsOf(() => readLogin({ email: `${'x'.repeat(1000)}@b.co`, password })).email ?? '';
     assert.match(long, /^email must have at most 1000 characters, got "x{50}"…$/);
     for (const body of [undefined, null, 3, 'x', [], [{ email: 'a@b.co', password }]]) {
-      assert.throws(() => readLogin(body), { code: 'invalid', message: 'the body must be a JSON object' });
+      assert.throws(() => readLogin(body), { code: 'validation_failed', message: 'the body must be a JSON object' });
     }
   });
 
@@ -295,7 +295,7 @@ describe('whatever JSON comes', () => {
             read(body);
           } catch (error) {
             if (!(error instanceof DomainError)) throw error;
-            assert.equal(error.code, 'invalid');
+            assert.equal(error.code, 'validation_failed');
             const told = error.errors.find(({ field }) => field === 'password')?.message ?? '';
             assert.match(told, /^$|^password (is required|is not a field|must (be a text|have at .*|not hold .*))$/);
           }

@@ -19,7 +19,7 @@ function errorsOf(run: () => unknown): { [field: string]: string } {
     run();
   } catch (error) {
     assert.ok(error instanceof DomainError, String(error));
-    assert.equal(error.code, 'invalid');
+    assert.equal(error.code, 'validation_failed');
     assert.ok(!error.message.includes('\n'));
     return Object.fromEntries(error.errors.map(({ field, message }) => [field, message]));
   }
@@ -133,7 +133,7 @@ describe('create', () => {
 
   it('refuses a body that is no object', () => {
     for (const input of [null, [], 'x', 3, undefined]) {
-      assert.throws(() => create(input), { code: 'invalid', message: 'the body must be a JSON object' });
+      assert.throws(() => create(input), { code: 'validation_failed', message: 'the body must be a JSON object' });
     }
   });
 
@@ -330,7 +330,7 @@ describe('whatever JSON comes', () => {
             if (write === create) assert.deepEqual(compileShape(fields)(document), document);
           } catch (error) {
             if (!(error instanceof DomainError)) throw error;
-            assert.equal(error.code, 'invalid');
+            assert.equal(error.code, 'validation_failed');
           }
         }
         assert.equal(Object.getPrototypeOf({}), Object.prototype);

@@ -55,7 +55,7 @@ const foreign = ({ cookie }: World): Variation => ({
 
 /** Bodies that are JSON but not an object, at last none at all, and the messages about them. */
 const noObjects = ['[]', 'null', '"x"', '5', ''].map((body) => ({ body }));
-const noObject = [{ field: '', message: 'the body must be a JSON object' }];
+const noObject = [{ field: '', in: 'body', code: 'type', message: 'the body must be a JSON object' }];
 
 /** The operations that need a token. */
 const ofUsers =

@@ -423,7 +423,11 @@ describe('The answers of the audit routes', () => {
     await call(erasures, 400, path, { body: {} });
     for (const body of ['[]', 'null', '"x"', '5', '']) {
       const answer = await call(erasures, 400, path, { body });
-      assert.deepEqual(answer.body.errors, [{ field: '', message: 'the body must be a JSON object' }], body);
+      assert.deepEqual(
+        answer.body.errors,
+        [{ field: '', in: 'body', code: 'type', message: 'the body must be a JSON object' }],
+        body,
+      );
     }
     await call(erasures, 413, path, { body: 'x'.repeat(2001) });
     await call(erasures, 415, path, { body: 'x', headers: { 'content-type': 'text/plain' } });
@@ -546,12 +550,13 @@ describe('The answers of the audit routes', () => {
     db.close();
     for (const operation of withStatus(500).filter((one) => !one.endsWith('openapi.json'))) {
       const { body } = await vary(operation, 500, '');
-      assert.deepEqual(Object.keys(body), ['statusCode', 'error', 'message']);
+      assert.deepEqual(Object.keys(body), ['statusCode', 'error', 'message', 'code']);
       assert.doesNotMatch(body.message, /SQL|table|gone/i);
     }
   });
 
   it('are all that the document names', ofOneProcess, () => {
+    assert.ok(contract.codes.has('too_many_events'));
     const isOfDisk = (what: string) => disk.skip && / 503( |$)/.test(what);
     for (const missing of [contract.unmet(), contract.unseen()]) {
       assert.deepEqual(

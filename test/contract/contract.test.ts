@@ -6,8 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { errorCodes } from '../../config/error-codes.ts';
+import { fieldErrorCodes } from '../../config/field-error-codes.ts';
 import { described, type OpenApi, operationsOf, schemasIn } from '../helpers/contract.ts';
 import { useSmallDisk } from '../helpers/disk.ts';
+import { entriesMetElsewhere, metElsewhere } from '../helpers/error-codes.ts';
 import { useMailbox } from '../helpers/mail.ts';
 import type { Answer } from '../helpers/service.ts';
 import { eventually, useFolder, useService } from '../helpers/shared.ts';
@@ -353,6 +356,15 @@ describe('The contract (1)', () => {
     const others = Map.groupBy(rest, ({ type, correlationId }) => (correlationId === 'rival' ? 'rival' : type));
     const rivals = ofOneProcess.skip ? [] : ['rival'];
     assert.deepEqual([...others.keys()].sort(), ['email.sent', ...rivals, 'schema.changed']);
+  });
+
+  it('meets every code of errors, but for those of other tests', { skip: ofOneProcess.skip || disk.skip }, () => {
+    const unmet = Object.keys(errorCodes).filter((code) => !world.contract.codes.has(code) && !metElsewhere[code]);
+    assert.deepEqual(unmet, []);
+    const entries = Object.keys(fieldErrorCodes).filter(
+      (code) => !world.contract.entryCodes.has(code) && !entriesMetElsewhere[code],
+    );
+    assert.deepEqual(entries, []);
   });
 
   it('names nothing that is not there', ofOneProcess, () => {

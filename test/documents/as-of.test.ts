@@ -284,7 +284,7 @@ describe('A document that is not there as of then', () => {
     const event = recordedEvents(service.data)[position - 1];
     return { version: event?.version, position, recordedAt: event?.recordedAt };
   };
-  const known = { statusCode: 404, error: 'Not Found' };
+  const known = { statusCode: 404, error: 'Not Found', code: 'not_found' };
 
   it('is told to be created later, with where and when, by each read of it', async () => {
     const before = size();

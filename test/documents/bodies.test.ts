@@ -30,7 +30,16 @@ describe('Bodies', () => {
       for (const { status, body } of await both(text)) {
         assert.deepEqual(
           [status, body],
-          [400, { statusCode: 400, error: 'Validation Error', message, errors: [{ field: '', message }] }],
+          [
+            400,
+            {
+              statusCode: 400,
+              error: 'Validation Error',
+              code: 'validation_failed',
+              message,
+              errors: [{ field: '', in: 'body', code: 'type', message }],
+            },
+          ],
           text,
         );
       }

@@ -304,7 +304,12 @@ describe('POST …/bulk', () => {
       /^you may not create 25 of 30 documents: docs\.5, docs\.6, .*docs\.24, and 5 more$/,
     );
     assert.equal(refused.body.errors.length, 20);
-    assert.deepEqual(refused.body.errors[0], { field: 'docs.5', message: 'you may not create docs.5' });
+    assert.deepEqual(refused.body.errors[0], {
+      field: 'docs.5',
+      in: 'body',
+      code: 'forbidden_document',
+      message: 'you may not create docs.5',
+    });
 
     const ranked = [
       { title: 'ranked', rank: 1 },
@@ -312,7 +317,7 @@ describe('POST …/bulk', () => {
     ];
     assert.deepEqual(tell(await bulk('ruled', { docs: ranked }, editor)), [
       403,
-      [{ field: 'docs.1.rank', message: 'docs.1: you may not create rank' }],
+      [{ field: 'docs.1.rank', in: 'body', code: 'forbidden_field', message: 'docs.1: you may not create rank' }],
     ]);
     const { status, body } = await bulk('ruled', { docs: ranked.slice(0, 1) }, editor);
     assert.equal(status, 201);
@@ -511,7 +516,10 @@ describe('POST …/bulk', () => {
           () => bulk('ruled', { docs: [{ title: 'x', code }], upsertBy: 'code' }, as),
           [],
         );
-        assert.deepEqual(tell(answer), [403, [{ field: 'docs.0', message: `you may not ${verb} docs.0` }]]);
+        assert.deepEqual(tell(answer), [
+          403,
+          [{ field: 'docs.0', in: 'body', code: 'forbidden_document', message: `you may not ${verb} docs.0` }],
+        ]);
       }
     });
 
@@ -666,9 +674,15 @@ describe('POST …/bulk/update and …/bulk/delete', () => {
       );
     }
     const byId = await deleted('ruled', { ids: [open, locked] }, editor);
-    assert.deepEqual(tell(byId), [403, [{ field: 'ids.1', message: 'you may not delete ids.1' }]]);
+    assert.deepEqual(tell(byId), [
+      403,
+      [{ field: 'ids.1', in: 'body', code: 'forbidden_document', message: 'you may not delete ids.1' }],
+    ]);
     const field = await changed('ruled', { ids: [open], data: { rank: 1 } }, editor);
-    assert.deepEqual(tell(field), [403, [{ field: 'data.rank', message: 'data: you may not update rank' }]]);
+    assert.deepEqual(tell(field), [
+      403,
+      [{ field: 'data.rank', in: 'body', code: 'forbidden_field', message: 'data: you may not update rank' }],
+    ]);
     const unread = await changed('ruled', { where: { own: { exists: true } }, data: {} }, editor);
     assert.match(JSON.stringify(errorsOf(unread)), /own.* is not a field to filter/);
     const blind = { ...editor, headers: { ...editor.headers, 'x-who': 'blind' } };
@@ -708,7 +722,10 @@ describe('POST …/bulk/update and …/bulk/delete', () => {
     const ofNone = await changed('posts', { ids: [], data: { title: 5 } });
     assert.deepEqual(errorsOf(ofNone), { 'data.title': 'data.title must be a text, got 5' });
     const same = await assertRecorded(service, () => changed('posts', { ids: [a, b], data: { code: fresh() } }), []);
-    assert.deepEqual(tell(same), [409, [{ field: 'data.code', message: 'data.code is taken by ids.0 in this call' }]]);
+    assert.deepEqual(tell(same), [
+      409,
+      [{ field: 'data.code', in: 'body', code: 'unique', message: 'data.code is taken by ids.0 in this call' }],
+    ]);
     const user = await service.call('POST', '/api/collections/users/bulk/update', { ids: [], data: { password: 'x' } });
     assert.equal(errorsOf(user)['data.password'], 'data.password may not be set for many at once');
   });

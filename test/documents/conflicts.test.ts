@@ -44,7 +44,10 @@ describe('A write that a rival has overtaken', () => {
 
   it('is a conflict after a hundred tries', async () => {
     const { call, appended } = callerOf([stale]);
-    await assert.rejects(write(call, 'posts/1', decider()), { code: 'conflict', message: /others keep changing/ });
+    await assert.rejects(write(call, 'posts/1', decider()), {
+      code: 'write_conflict',
+      message: /others keep changing/,
+    });
     assert.equal(appended.length, 100);
   });
 

@@ -424,8 +424,9 @@ describe('Unique fields (7: 409)', () => {
     assert.deepEqual(answer.body, {
       statusCode: 409,
       error: 'Conflict',
+      code: 'unique',
       message: 'code is taken by another document',
-      errors: [{ field: 'code', message: 'code is taken by another document' }],
+      errors: [{ field: 'code', in: 'body', code: 'unique', message: 'code is taken by another document' }],
     });
     const both = await service.call('POST', posts, { title: 'y', code: 'taken', rank: 1 });
     assert.deepEqual([both.status, fieldsOf(both)], [409, ['code', 'rank']]);
@@ -546,7 +547,11 @@ describe('GET /api/collections/:slug/:id (4.1)', () => {
       for (const method of ['GET', 'PATCH', 'DELETE']) {
         const answer = await service.call(method, `${posts}/${id}`, method === 'PATCH' ? { title: 'x' } : undefined);
         const { message, ...rest } = answer.body;
-        assert.deepEqual([answer.status, rest], [404, { statusCode: 404, error: 'Not Found' }], `${method} ${id}`);
+        assert.deepEqual(
+          [answer.status, rest],
+          [404, { statusCode: 404, error: 'Not Found', code: 'not_found' }],
+          `${method} ${id}`,
+        );
         assert.match(message, /^there is no document ".*" in posts$/);
         assert.ok(message.length < 1000);
       }

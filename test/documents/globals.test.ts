@@ -173,7 +173,11 @@ describe('Access to globals (5, 7)', () => {
       const body = method === 'PATCH' ? { a: 'x' } : undefined;
       const answer = await service.call(method, path(slug), body, anonymous);
       const { message, ...rest } = answer.body;
-      assert.deepEqual([answer.status, rest], [401, { statusCode: 401, error: 'Unauthorized' }], `${method} ${slug}`);
+      assert.deepEqual(
+        [answer.status, rest],
+        [401, { statusCode: 401, error: 'Unauthorized', code: 'unauthorized' }],
+        `${method} ${slug}`,
+      );
       assert.match(message, /API key/);
     }
   });
@@ -196,7 +200,7 @@ describe('Access to globals (5, 7)', () => {
     const { status, body } = await service.call('GET', path('broken'), undefined, anonymous);
     assert.deepEqual(
       [status, body],
-      [403, { statusCode: 403, error: 'Forbidden', message: 'you may not read broken' }],
+      [403, { statusCode: 403, error: 'Forbidden', code: 'forbidden', message: 'you may not read broken' }],
     );
   });
 

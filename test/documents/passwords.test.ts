@@ -35,12 +35,19 @@ describe('a password that is kept before it is recorded', () => {
   it('stays when it is recorded, and goes when the write is refused', async () => {
     assert.deepEqual(await left(() => 'recorded'), ['a password']);
     // `unavailable` means too busy, or no room: nothing was recorded.
-    for (const code of ['invalid', 'unauthorized', 'forbidden', 'not-found', 'conflict', 'unavailable'] as const)
+    for (const code of [
+      'validation_failed',
+      'unauthorized',
+      'forbidden',
+      'not_found',
+      'conflict',
+      'unavailable',
+    ] as const)
       assert.deepEqual(await left(failing(new DomainError(code, 'no'))), [], code);
   });
 
   it('stays when its outcome is unknown, so that no account loses its password', async () => {
-    const errors = [new UnknownOutcomeError('the writer thread ended'), new UnreadError('unavailable', 'not shown')];
+    const errors = [new UnknownOutcomeError('the writer thread ended'), new UnreadError('not_shown_yet', 'not shown')];
     for (const error of errors) assert.deepEqual(await left(failing(error)), ['a password'], error.message);
   });
 });

@@ -91,6 +91,9 @@ describe('The tail of a log', () => {
     assert.deepEqual([isNamed(0, sha('a')), isNamed(1, sha('a')), isNamed(1, sha('b'))], [true, false, false]);
     record(log, 'media/2', { sha256: sha('b') });
     assert.deepEqual([isNamed(1, sha('b')), isNamed(1, sha('a')), isNamed(2, sha('b'))], [true, false, false]);
-    assert.throws(() => isNamed(3, sha('b')), { code: 'invalid', message: 'the log ends at position 2, got 3' });
+    assert.throws(() => isNamed(3, sha('b')), {
+      code: 'validation_failed',
+      message: 'the log ends at position 2, got 3',
+    });
   });
 });

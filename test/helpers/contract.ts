@@ -18,6 +18,10 @@ export type Contract = {
   check: (operation: string, answer: Answer) => string;
   /** The answers that came: an operation and a key of its responses, as `GET /path 200`. */
   met: ReadonlySet<string>;
+  /** The codes of the errors that came. */
+  codes: ReadonlySet<string>;
+  /** The codes of the entries of `errors` that came. */
+  entryCodes: ReadonlySet<string>;
   /** The answers that the document names and that did not come, in the form of `met`. */
   unmet: () => string[];
   /** The members, nulls, alternatives, headers and media types that the document names and that no answer had. */
@@ -132,6 +136,8 @@ function makeContract(document: OpenApi): Contract {
   const validators = new Map<string, ValidateFunction>();
   const met = new Set<string>();
   const seen = new Set<string>();
+  const codes = new Set<string>();
+  const entryCodes = new Set<string>();
 
   function validator(path: string): ValidateFunction {
     const { $ref } = resolve(`#${path}`);
@@ -172,6 +178,8 @@ function makeContract(document: OpenApi): Contract {
     const isRight = validate(body);
     assert.ok(isRight, `${operation} ${status}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(body)}`);
     note(at, response.content['application/json'].schema, body);
+    codes.add(codeIn(body));
+    for (const code of entryCodesIn(body)) entryCodes.add(code);
     return key;
   }
 
@@ -225,7 +233,26 @@ function makeContract(document: OpenApi): Contract {
     return [...all].filter((one) => !seen.has(one));
   }
 
-  return { document, check, met, unmet: () => answersOf(closed).filter((answer) => !met.has(answer)), unseen };
+  return {
+    document,
+    check,
+    met,
+    codes,
+    entryCodes,
+    unmet: () => answersOf(closed).filter((answer) => !met.has(answer)),
+    unseen,
+  };
+}
+
+/** The code of an error; empty for any other body. */
+function codeIn(body: unknown): string {
+  const isError = typeof body === 'object' && body !== null && 'statusCode' in body && 'code' in body;
+  return isError ? String(body.code) : '';
+}
+
+function entryCodesIn(body: unknown): string[] {
+  const isError = typeof body === 'object' && body !== null && 'errors' in body && Array.isArray(body.errors);
+  return isError ? (body.errors as { code: string }[]).map(({ code }) => code) : [];
 }
 
 function checkHeaders(answer: string, { headers: told = {} }: OpenApi, headers: Headers): void {

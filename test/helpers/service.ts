@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { annalsWords, withoutProgress } from './command.ts';
+import { assertCoded } from './error-codes.ts';
 import { showErrorsOf } from './logged-errors.ts';
 import { assertRefusalRecordsNothing } from './recorded.ts';
 
@@ -124,6 +125,7 @@ export function callerOf(url: string, data?: string): Service['call'] {
     const text = await response.text();
     const { status, headers: received } = response;
     const answer = { status, headers: received, body: text === '' ? null : JSON.parse(text) };
+    assertCoded(`${method} ${path}`, answer);
     if (data !== undefined) assertRefusalRecordsNothing(data, `${method} ${path}`, answer);
     return answer;
   };

@@ -34,7 +34,15 @@ describe('readBody', () => {
       const { status, body, headers } = await sendRaw(server.info.uri, bytes);
       assert.deepEqual(
         [status, body],
-        [408, { statusCode: 408, error: 'Request Time-out', message: 'the body took too long to arrive' }],
+        [
+          408,
+          {
+            statusCode: 408,
+            error: 'Request Time-out',
+            code: 'request_timeout',
+            message: 'the body took too long to arrive',
+          },
+        ],
       );
       assert.equal(headers.get('connection'), 'close');
     }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
+import { assertCoded } from '../helpers/error-codes.ts';
 import { type Answer, apiKey } from '../helpers/service.ts';
 import { eventually, logLines, recordedEvents, sendRaw, useService } from '../helpers/shared.ts';
 
@@ -25,8 +26,9 @@ function assertError({ status, body, headers }: Answer, expected: number, error:
   if (error === 'Validation Error') assert.ok(body.errors.length > 0, JSON.stringify(body));
   assert.equal(typeof body.message, 'string');
   assert.notEqual(body.message, '');
+  assertCoded(error, { status, body });
   const members = Object.keys(body).filter((name) => name !== 'errors');
-  assert.deepEqual(members.sort(), ['error', 'message', 'statusCode']);
+  assert.deepEqual(members.sort(), ['code', 'error', 'message', 'statusCode']);
   assert.match(headers.get('content-type') ?? '', /^application\/json/);
   const text = JSON.stringify(body);
   assert.doesNotMatch(text, /node_modules|\.ts\b|\.js\b|\bat \w+ \(|SELECT|SQLITE|hapi|\/tmp/i);
@@ -111,7 +113,11 @@ describe('Error bodies (7)', () => {
       ]) {
         const { status, body } = await service.call('GET', path);
         const message = `the path must be UTF-8 in percent-encoding, got "${part}"`;
-        assert.deepEqual([status, body], [400, { statusCode: 400, error: 'Bad Request', message }], path);
+        assert.deepEqual(
+          [status, body],
+          [400, { statusCode: 400, error: 'Bad Request', code: 'malformed', message }],
+          path,
+        );
       }
     }
     const long = await service.call('GET', `${notes}/${'%ff'.repeat(2000)}`);
@@ -132,14 +138,17 @@ describe('Error bodies (7)', () => {
         const answer = await service.call('GET', `${notes}?limit=1&${name}=${value}&page=1`);
         assertError(answer, 400, 'Validation Error');
         const message = `${shown} must be UTF-8 in percent-encoding, got "${value}"`;
-        assert.deepEqual(answer.body.errors, [{ field: shown, message }]);
+        assert.deepEqual(answer.body.errors, [{ field: shown, in: 'query', code: 'unsafe_characters', message }]);
       }
       const unnamed = await service.call('GET', `/api/schemas?${value}=1`, undefined, { key: null });
       const message = `${value} must be UTF-8 in percent-encoding, got "${value}"`;
-      assert.deepEqual([unnamed.status, unnamed.body.errors], [400, [{ field: value, message }]]);
+      assert.deepEqual(
+        [unnamed.status, unnamed.body.errors],
+        [400, [{ field: value, in: 'query', code: 'unsafe_characters', message }]],
+      );
     }
     const long = await service.call('GET', `${notes}?${'%ff'.repeat(2000)}`);
-    assert.ok(JSON.stringify(long.body).length < 600);
+    assert.ok(JSON.stringify(long.body).length < 700);
   });
 
   it('are not for a query that is, nor for a % in it that stands for itself', async () => {
@@ -164,12 +173,21 @@ describe('Error bodies (7)', () => {
     const parameters = (count: number) => Array.from({ length: count }, (_, at) => `_${at}=`).join('&');
     assert.equal((await service.call('GET', `${notes}?${parameters(999)}&limit=0`)).body.errors[0].field, 'limit');
     const { body } = await service.call('GET', `${notes}?${parameters(1000)}&limit=0`);
-    assert.deepEqual(body.errors, [{ field: '', message: 'the query must have at most 1000 parameters' }]);
+    assert.deepEqual(body.errors, [
+      {
+        field: '',
+        in: 'query',
+        code: 'max_items',
+        limit: 1000,
+        message: 'the query must have at most 1000 parameters',
+      },
+    ]);
   });
 
   it('are the same for headers that are too large: 431', async () => {
     const answer = await sendRaw(service.url, head(`GET ${notes}`, `x-large: ${'x'.repeat(20_000)}`));
     assertError(answer, 431, 'Request Header Fields Too Large');
+    assert.equal(answer.body.code, 'headers_too_large');
     const long = await sendRaw(service.url, head(`GET ${notes}?${'x'.repeat(20_000)}`));
     assertError(long, 431, 'Request Header Fields Too Large');
   });
@@ -228,7 +246,9 @@ describe('Error bodies (7)', () => {
       'expect: the-unexpected',
       'content-length: 2',
     );
-    assertError(await sendRaw(service.url, `${expecting}{}`), 417, 'Expectation Failed');
+    const unexpected = await sendRaw(service.url, `${expecting}{}`);
+    assertError(unexpected, 417, 'Expectation Failed');
+    assert.equal(unexpected.body.code, 'expectation_failed');
   });
 
   it('are the same for bodies that are encoded or broken off', async () => {

@@ -499,6 +499,7 @@ describe('Unread answers', () => {
       assert.deepEqual(answer.body, {
         statusCode: 503,
         error: 'Service Unavailable',
+        code: 'unavailable',
         message: 'too many answers wait to be read; try again later',
       });
     }

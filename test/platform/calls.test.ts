@@ -12,8 +12,8 @@ type Desk = {
   never: () => Promise<void>;
 };
 
-const refusal = new DomainError('invalid', 'email must be an e-mail address', [
-  { field: 'email', message: 'is not one' },
+const refusal = new DomainError('validation_failed', 'email must be an e-mail address', [
+  { field: 'email', in: 'body', code: 'format', message: 'is not one' },
 ]);
 const errors: { [name: string]: unknown } = {
   refusal,
@@ -70,7 +70,7 @@ describe('calling functions of another thread', () => {
     assert.ok(caught instanceof DomainError);
     assert.deepEqual(
       [caught.code, caught.message, caught.errors],
-      [refusal.code, refusal.message, [{ field: 'email', message: 'is not one' }]],
+      [refusal.code, refusal.message, [{ field: 'email', in: 'body', code: 'format', message: 'is not one' }]],
     );
     assert.equal(caught.retryAfter, null);
     await assert.rejects(calls.fail('late'), { code: 'unavailable', message: 'come again later', retryAfter: 30 });

@@ -54,12 +54,20 @@ describe('A moment of the log', () => {
       '2026-02-30',
       '2026-01-01T10:00:00',
     ]) {
-      assert.throws(() => until(text), { code: 'invalid', message: /^asOf must/ }, text);
+      assert.throws(() => until(text), { code: 'validation_failed', message: /^asOf must/ }, text);
     }
     for (const text of [future, '9999-12-31']) assert.throws(() => until(text), /asOf must not be in the future/);
     assert.throws(() => until(['1', '2']), /asOf must be given once/);
     assert.throws(() => until('5'), {
-      errors: [{ field: 'asOf', message: 'asOf must be a position from 1 to 4, where the log ends, got "5"' }],
+      errors: [
+        {
+          field: 'asOf',
+          in: 'query',
+          code: 'out_of_range',
+          limit: 4,
+          message: 'asOf must be a position from 1 to 4, where the log ends, got "5"',
+        },
+      ],
     });
   });
 

@@ -228,7 +228,12 @@ describe('Access rules that return a where', () => {
       const id = await create(slug, { name: 'x' });
       for (const path of [`/api/collections/${slug}`, `/api/collections/${slug}/${id}`]) {
         const { status, body, headers } = await call('GET', path, undefined, as('ann'));
-        const bare = { statusCode: 500, error: 'Internal Server Error', message: 'An internal server error occurred' };
+        const bare = {
+          statusCode: 500,
+          error: 'Internal Server Error',
+          code: 'internal',
+          message: 'An internal server error occurred',
+        };
         assert.deepEqual([status, body], [500, bare], path);
         const requestId = headers.get('x-request-id');
         const line = await eventually(() =>

@@ -119,6 +119,7 @@ describe('A read that no index serves', () => {
       Array.from({ length: 60 }, (_, index) => `where[or][${index}][${field}]=nowhere${index}`).join('&');
     const like = await notes(`?${slow('body][like')}`);
     assert.equal(like.status, 400, JSON.stringify(like.body));
+    assert.partialDeepStrictEqual(like.body.errors, [{ in: 'query', code: 'index_needed' }]);
     assert.deepEqual(errorsOf(like), {
       where: 'where goes by body of notes, which has no index and takes too long here: set index: true of that field',
     });

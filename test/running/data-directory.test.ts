@@ -201,7 +201,15 @@ describe('A log that its disk has changed', () => {
     const { status, body } = await service.call('GET', `/api/audit/documents/posts/${ids[7]}/versions/1`);
     assert.deepEqual(
       [status, body],
-      [500, { statusCode: 500, error: 'Internal Server Error', message: 'An internal server error occurred' }],
+      [
+        500,
+        {
+          statusCode: 500,
+          error: 'Internal Server Error',
+          code: 'internal',
+          message: 'An internal server error occurred',
+        },
+      ],
     );
     const line = await eventually(() => service.lines().find(({ err }) => err));
     assert.deepEqual([line.msg, line.err.code, line.err.advice], ['a request failed', 'SQLITE_CORRUPT', advice]);

@@ -241,7 +241,10 @@ function answersAsAlone(useHost: () => Host): void {
     for (const path of ['/api/collections/nothing', '/elsewhere', '']) {
       const { status, body, headers } = await call('GET', path);
       const message = `there is no GET ${path || '/'}`;
-      assert.deepEqual([status, body], [404, { statusCode: 404, error: 'Not Found', message }]);
+      assert.deepEqual(
+        [status, body],
+        [404, { statusCode: 404, error: 'Not Found', code: 'route_not_found', message }],
+      );
       assert.match(headers.get('x-request-id') ?? '', /^[\da-f-]{36}$/);
     }
   });
@@ -621,7 +624,11 @@ describe('mount', () => {
     const early = await fetch(`${origin}/api/docs`);
     assert.deepEqual(
       [early.status, early.headers.get('retry-after'), await early.json()],
-      [503, '5', { statusCode: 503, error: 'Service Unavailable', message: 'the service is starting' }],
+      [
+        503,
+        '5',
+        { statusCode: 503, error: 'Service Unavailable', code: 'unavailable', message: 'the service is starting' },
+      ],
     );
     await first.ready;
     const described = await fetch(`${origin}/api/openapi.json`);
@@ -665,7 +672,10 @@ describe('mount', () => {
     const later = await service.call('GET', '/api/collections/posts');
     assert.deepEqual(
       [later.status, later.body],
-      [503, { statusCode: 503, error: 'Service Unavailable', message: 'the service is not available' }],
+      [
+        503,
+        { statusCode: 503, error: 'Service Unavailable', code: 'unavailable', message: 'the service is not available' },
+      ],
     );
     const [fatal, ...others] = service.lines().filter(({ level }) => level === 60);
     assert.match(

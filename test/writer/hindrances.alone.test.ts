@@ -128,7 +128,7 @@ describe('A service that the disk hinders beside its log', () => {
     withDatabase(join(service.data, file), {}, (db) => db.exec('DROP TABLE "documents posts"'));
     const write = () => service.call('POST', '/api/collections/posts', { title: 'Bilby' });
     const { status, headers, body } = await write();
-    assert.deepEqual([status, headers.get('retry-after')], [503, '1']);
+    assert.deepEqual([status, headers.get('retry-after'), body.code], [503, '1', 'outcome_unknown']);
     assert.match(
       body.message,
       /^it is not known whether this write was recorded: sent again with the same Idempotency-Key/,

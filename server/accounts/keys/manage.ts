@@ -27,7 +27,7 @@ export async function listKeys({ app }: RouteCall, asked: PageRequest): Promise<
   return { keys: found.map((key) => viewOf(named(app, key), uses[key.id])), total };
 }
 
-/** A key that is not revoked. @throws DomainError `not-found`. */
+/** A key that is not revoked. @throws DomainError `not_found`. */
 export async function showKey(call: RouteCall, id: string): Promise<KeyView> {
   const uses = await call.app.keyService.uses();
   return viewOf(found(call, id), uses[id]);
@@ -64,7 +64,7 @@ export async function makeKey(call: RouteCall, { name, scopes, audit, expiresAt 
 /**
  * Gives a key a new secret; the one before stays valid for some seconds.
  *
- * @throws DomainError `not-found`; `forbidden` if the key has rights that the caller does not have; `conflict` if the
+ * @throws DomainError `not_found`; `forbidden` if the key has rights that the caller does not have; `conflict` if the
  * key has expired.
  */
 export async function rotateKey(call: RouteCall, id: string, overlapSeconds: number): Promise<KeyView> {
@@ -85,7 +85,7 @@ export async function rotateKey(call: RouteCall, id: string, overlapSeconds: num
   return { ...viewOf(found(call, id), uses[id]), secret };
 }
 
-/** Ends a key: no thread accepts it from now on. @returns the key as it was. @throws DomainError `not-found`. */
+/** Ends a key: no thread accepts it from now on. @returns the key as it was. @throws DomainError `not_found`. */
 export async function revokeKey(call: RouteCall, id: string): Promise<KeyView> {
   const { app } = call;
   const uses = await app.keyService.uses();
@@ -108,7 +108,7 @@ function secretOf(id: string): string {
 
 function found({ app }: RouteCall, id: string): ApiKeyRecord {
   const key = app.apiKeys.find(id);
-  if (!key || key.isRevoked) throw new DomainError('not-found', `there is no API key ${show(id)}`);
+  if (!key || key.isRevoked) throw new DomainError('not_found', `there is no API key ${show(id)}`);
   return named(app, key);
 }
 
@@ -134,7 +134,7 @@ async function change({ app, request }: RouteCall, decide: (version: number) => 
     requireLiving(app, request);
     if ((await append({ ...decided, ...who })).ok) return;
   }
-  throw new DomainError('conflict', 'others keep changing API keys; try again');
+  throw new DomainError('write_conflict', 'others keep changing API keys; try again');
 }
 
 /** Deletes what the vault has about secrets that are no longer valid. */

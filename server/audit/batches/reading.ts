@@ -28,7 +28,7 @@ type ReadBatch = { call: Summary; docs: BatchDocument[]; total: number };
  * A bulk call, with a page of those of its documents that the caller may read. A caller without the right to headers is
  * told only what follows from these documents: neither the number of the others nor the author.
  *
- * @throws DomainError `not-found` if there is no such call, and if the caller may read none of its documents and has no
+ * @throws DomainError `not_found` if there is no such call, and if the caller may read none of its documents and has no
  *   right to headers; `unavailable` if the rules take too long.
  */
 export async function readBatch(
@@ -42,7 +42,7 @@ export async function readBatch(
   const seen = await seenIn(call, headers, rights);
   const [first] = headers;
   if (!first || (seen.length === 0 && !rights.has('headers'))) {
-    throw new DomainError('not-found', `there is no bulk call ${show(batch)}`);
+    throw new DomainError('not_found', `there is no bulk call ${show(batch)}`);
   }
   const told = rights.has('headers') ? headers : seen.map(({ header }) => header);
   const { kind, undoes } = originOf(app, headers);

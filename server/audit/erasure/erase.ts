@@ -92,7 +92,7 @@ export async function eraseDocument(
     const isFinished = await settled;
     return { answer: { position, recordedAt, collection, id, erases, finished: isFinished }, isFinished };
   }
-  throw new DomainError('conflict', 'others keep changing this document; try again');
+  throw new DomainError('write_conflict', 'others keep changing this document; try again');
 }
 
 function unchanged(remaining: RemainingAccount | null): Change[] {

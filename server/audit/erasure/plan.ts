@@ -1,5 +1,5 @@
 import { normalEmail } from '../../../config/addresses.ts';
-import { DomainError, type FieldError } from '../../../config/errors.ts';
+import { DomainError, inBody, invalidFields } from '../../../config/errors.ts';
 import type { Model } from '../../../config/model.ts';
 import { isObject, type JsonObject, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
@@ -38,8 +38,8 @@ const reserved: Record<string, string> = {
  * Works out from the log which streams are about a document, whether it exists, is deleted, or its collection is no
  * longer configured.
  *
- * @throws DomainError `invalid` if the slug is not a collection's, `not-found` for an unknown document, `conflict` for
- *   an erased one.
+ * @throws DomainError `validation_failed` if the slug is not a collection's, `not_found` for an unknown document,
+ * `conflict` for   an erased one.
  */
 export function planErasure(app: Pick<App, 'events' | 'model' | 'names'>, slug: string, id: string): ErasurePlan {
   const { events, model, names } = app;
@@ -60,8 +60,7 @@ export function planErasure(app: Pick<App, 'events' | 'model' | 'names'>, slug: 
 
   const taken = [document, account, setup, ...invites].filter((recorded) => recorded.some(isLeft));
   const streams = taken.map(spanOf);
-  if (streams.length === 0)
-    throw new DomainError('conflict', `${slug}/${id} was erased already: nothing of it is left`);
+  if (streams.length === 0) throw new DomainError('erased', `${slug}/${id} was erased already: nothing of it is left`);
   const data: JsonObject = { streams };
   return {
     change: { ...decideNothing(stream, document.length), events: [{ type: 'document.erased', data }] },
@@ -114,11 +113,11 @@ function isAbout(invite: readonly RecordedEvent[], account: string, emails: Read
 function wrongCollection({ collections }: Model, slug: string): DomainError {
   const message =
     reserved[slug] ?? `collection must be the slug of one, got ${show(slug)}${didYouMean(slug, collections.keys())}`;
-  return new DomainError('invalid', message, [{ field: 'collection', message } satisfies FieldError]);
+  return invalidFields([{ ...inBody('collection', 'not_allowed'), message }]);
 }
 
 function notFound({ collections }: Model, slug: string, id: string): DomainError {
-  if (collections.has(slug)) return new DomainError('not-found', `there never was a document ${show(id)} in ${slug}`);
+  if (collections.has(slug)) return new DomainError('not_found', `there never was a document ${show(id)} in ${slug}`);
   const hint = didYouMean(slug, collections.keys());
-  return new DomainError('not-found', `the log knows no document ${show(id)} of a collection ${show(slug)}${hint}`);
+  return new DomainError('not_found', `the log knows no document ${show(id)} of a collection ${show(slug)}${hint}`);
 }

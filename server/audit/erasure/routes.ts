@@ -63,7 +63,7 @@ export function erasures(server: Server, app: ErasingApp): void {
     const { actors } = readQuery(versionParameters, request.query, app);
     const text = String(request.params.position);
     const found = /^\d{1,15}$/.test(text) ? app.events.erasures.at(Number(text)) : null;
-    if (!found) throw new DomainError('not-found', `event ${show(text)} is not an erasure`);
+    if (!found) throw new DomainError('not_found', `event ${show(text)} is not an erasure`);
     const naming = namingFor(app, request, { rights, actors });
     const erasure = await shown(found, rights);
     return naming ? naming(erasure) : erasure;

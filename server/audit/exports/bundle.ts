@@ -43,7 +43,7 @@ const seesAll = () => true;
 /**
  * The files of an evidence pack as a ZIP stream (docs/log-format.md); the log is read as the stream is.
  *
- * @throws DomainError `not-found` for a stream that had no event when the checkpoint was signed; `unprocessable` when
+ * @throws DomainError `not_found` for a stream that had no event when the checkpoint was signed; `too_many_events` when
  * more than 100,000 events would have to be shown to prove which one was the last; AlteredEventError when an event of
  * the stream is not what was recorded.
  */
@@ -51,7 +51,7 @@ export async function bundleZip(bundle: Bundle, madeAt: Date): Promise<Readable>
   const { log, blobs, checkpoint, stream } = bundle;
   const last = log.lastOf(stream, checkpoint.size);
   if (last === null)
-    throw new DomainError('not-found', `the log has no stream ${JSON.stringify(stream.slice(0, 200))}`);
+    throw new DomainError('not_found', `the log has no stream ${JSON.stringify(stream.slice(0, 200))}`);
   const showsRest = restIsShown(bundle, last.position);
   // Before the response begins: an altered payload is then a refusal, and not an archive that is cut off.
   for await (const chunk of eventsOf(log, stream, checkpoint.size)) requireWhole(bundle, chunk);
@@ -91,7 +91,7 @@ function restIsShown({ checkpoint, isComplete }: Bundle, position: number): bool
   const count = checkpoint.size - position;
   if (isComplete && count > maxRest) {
     throw new DomainError(
-      'unprocessable',
+      'too_many_events',
       `${count} events came after the last one of this stream, and complete=true shows at most ${maxRest} headers; ` +
         'an export of the whole range proves it, too',
     );

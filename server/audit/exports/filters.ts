@@ -1,4 +1,4 @@
-import { invalidField } from '../../../config/errors.ts';
+import { inQuery, invalidField } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 import { type Header, headerOf } from '../../../events/facts/envelope.ts';
 import type { EventText } from '../../../events/log/event-checks.ts';
@@ -35,7 +35,10 @@ type FilterContext = { events: Pick<LogReader, 'versionOf'>; names: CollectionNa
 
 function requireStream(stream: string, name: string, { events, names }: FilterContext): void {
   if (events.versionOf(names.recorded(stream)) > 0) return;
-  throw invalidField(name, `must be one of the log, such as posts/<id>, got ${show(stream)}`);
+  throw invalidField(
+    inQuery(name, 'reference_not_found'),
+    `must be one of the log, such as posts/<id>, got ${show(stream)}`,
+  );
 }
 
 /** Whether an event matches all filters. */

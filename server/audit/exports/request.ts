@@ -1,4 +1,4 @@
-import type { FieldError } from '../../../config/errors.ts';
+import { type FieldError, inQuery } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 import { auditStream } from '../../../events/facts/catalogue.ts';
 import { changeOf } from '../../../events/facts/log.ts';
@@ -44,8 +44,8 @@ export const bundleParameters = {
 };
 
 /**
- * Reads the query of an export; `to` is null for the end of the log. @throws DomainError `invalid` naming every wrong
- * parameter.
+ * Reads the query of an export; `to` is null for the end of the log. @throws DomainError `validation_failed` naming
+ * every wrong parameter.
  */
 export function readExportQuery(app: AuditQueryContext, query: Query) {
   const known = { ...knownTo(app), events: app.events };
@@ -59,13 +59,16 @@ function readSince(value: unknown): number[] {
   const given = value === undefined ? [] : Array.isArray(value) ? value : [value];
   const errors: FieldError[] = [];
   if (given.length > maxSince) {
-    errors.push({ field: 'since', message: `since may be given ${maxSince} times, got ${given.length}` });
+    errors.push({
+      ...inQuery('since', 'max_items', { limit: maxSince }),
+      message: `since may be given ${maxSince} times, got ${given.length}`,
+    });
   }
   const sizes = given.slice(0, maxSince).map((text) => {
     const size = Number(text);
     if (/^\d+$/.test(String(text)) && size >= 1 && Number.isSafeInteger(size)) return size;
     const message = `since must be the size of an earlier checkpoint, a whole number from 1, got ${show(text)}`;
-    errors.push({ field: 'since', message });
+    errors.push({ ...inQuery('since', 'format'), message });
     return 0;
   });
   refuse(errors);
@@ -73,14 +76,14 @@ function readSince(value: unknown): number[] {
 }
 
 /**
- * Checks the sizes of kept checkpoints once it is known how large the log is. @throws DomainError `invalid` for larger
- * ones.
+ * Checks the sizes of kept checkpoints once it is known how large the log is. @throws DomainError `validation_failed`
+ * for larger ones.
  */
 export function requireWithin(sizes: readonly number[], size: number): void {
   const beyond = sizes.filter((kept) => kept > size);
   refuse(
     beyond.map((one) => ({
-      field: 'since',
+      ...inQuery('since', 'out_of_range', { limit: size }),
       message:
         `since must be at most ${size}, the size of the log, got ${one}: a checkpoint of that size is ` +
         'proof that the log has lost events',

@@ -98,9 +98,9 @@ async function sendBundle(
   const { files: withFiles, complete: isComplete, since } = readQuery(bundleParameters, request.query, app);
   if (stream === null) {
     const asked = Object.values(request.params).join('/');
-    throw new DomainError('not-found', `no ${subject} can be called ${show(asked)}`);
+    throw new DomainError('not_found', `no ${subject} can be called ${show(asked)}`);
   }
-  if (log.versionOf(stream) === 0) throw new DomainError('not-found', `the log has no stream ${show(stream)}`);
+  if (log.versionOf(stream) === 0) throw new DomainError('not_found', `the log has no stream ${show(stream)}`);
   const name = `annals-${stream.replaceAll('/', '-')}.zip`;
   if (request.method === 'head') return archive(app, h, { bytes: null, name });
   refuseForeign(app, request, 'an evidence pack');

@@ -1,4 +1,4 @@
-import { DomainError } from '../../../config/errors.ts';
+import { DomainError, isForNow } from '../../../config/errors.ts';
 import type { TreeHead } from '../../../events/proof/proofs.ts';
 import type { LogKey } from '../../../events/vault/key-replacement.ts';
 import { messageOf } from '../../../storage/errors.ts';
@@ -46,7 +46,7 @@ export function changeKeyWith({ keys, logId, now, head: look, told }: Parts): No
 }
 
 function undecided(error: unknown): never {
-  if (!(error instanceof DomainError && error.code === 'unavailable')) throw error;
+  if (!isForNow(error)) throw error;
   throw unavailable(
     'PostgreSQL did not answer, and it is not known whether the key was changed: annals signing-key history tells',
   );

@@ -1,4 +1,4 @@
-import { DomainError } from '../../../config/errors.ts';
+import { DomainError, inBody } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { splitStream } from '../../../events/facts/catalogue.ts';
@@ -45,7 +45,7 @@ const mostNamed = 20;
  * The documents that a bulk call has changed, in their order, each with the step that undoes it.
  *
  * @param isForced documents may have changed since.
- * @throws DomainError `forbidden`; `too-large`; `conflict` naming the documents that were changed since, or of which
+ * @throws DomainError `forbidden`; `too_large`; `conflict` naming the documents that were changed since, or of which
  *   too little is known.
  */
 export async function stepsOf(
@@ -96,7 +96,7 @@ function nameOf({ names }: App, stream: string): string {
 function goneOn(moved: readonly string[]): DomainError {
   const told = moved.slice(0, mostNamed);
   const more = moved.length > told.length ? `; and ${moved.length - told.length} more` : '';
-  const errors = told.map((message) => ({ field: message.split(' ', 1)[0] ?? '', message }));
+  const errors = told.map((message) => ({ ...inBody(message.split(' ', 1)[0] ?? '', 'changed_since'), message }));
   return new DomainError('conflict', `documents have gone on since: ${told.join('; ')}${more}`, errors);
 }
 
@@ -118,7 +118,7 @@ async function stepOf(
 /** A state of a document; null if it did not exist. @throws DomainError `conflict` if it has been erased. */
 async function known(app: App, stream: string, version: number): Promise<UndoSubject['before']> {
   const past = await pastOf(app, stream, { version });
-  if (past?.isErased) throw new DomainError('conflict', `${nameOf(app, stream)} was erased: what it was is not known`);
+  if (past?.isErased) throw new DomainError('erased', `${nameOf(app, stream)} was erased: what it was is not known`);
   return past?.document ? { ...past, document: past.document } : null;
 }
 

@@ -1,5 +1,5 @@
 import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { DomainError, invalidField } from '../../../config/errors.ts';
+import { DomainError, inHeader, invalidField } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
@@ -41,7 +41,9 @@ import { stepsOf, type UndoStep, type UndoSubject } from './steps.ts';
 /** The undoing of a bulk call: `isForced`: also of documents that have changed since. */
 type Undoing = { batch: string; isForced: boolean };
 
-/** Reads the body; without one, nothing is forced. @throws DomainError `invalid` naming what is wrong with it. */
+/**
+ * Reads the body; without one, nothing is forced. @throws DomainError `validation_failed` naming what is wrong with it.
+ */
 export function readUndo(body: unknown): Omit<Undoing, 'batch'> {
   const { force } = membersOf(body === undefined ? {} : body, ['force']);
   return { isForced: flagOf('force', force) };
@@ -55,16 +57,16 @@ type UndoCall = RouteCall & { h: ResponseToolkit; rights: AuditRights; body: unk
  * gives changed fields their former values. A dry run returns what that would do, without hooks, and records
  * nothing.
  *
- * @throws DomainError as writes do; `not-found`; `conflict` if documents were changed since, unless it is forced.
+ * @throws DomainError as writes do; `not_found`; `conflict` if documents were changed since, unless it is forced.
  */
 export async function undo(call: UndoCall, { batch, isForced }: Undoing): Promise<ResponseObject> {
   const { app, request, h, rights } = call;
   const { dryRun: isDry } = readQuery(dryRunParameter, request.query, app);
   if (isDry && hasIdempotencyKey(request)) {
-    throw invalidField('idempotency-key', 'does not go with dryRun, which does nothing');
+    throw invalidField(inHeader('idempotency-key', 'contradiction'), 'does not go with dryRun, which does nothing');
   }
   const span = spanOf(app, batch);
-  if (!span) throw new DomainError('not-found', `there is no bulk call ${show(batch)}`);
+  if (!span) throw new DomainError('not_found', `there is no bulk call ${show(batch)}`);
   const headers = headersIn(app, batch, span.first - 1);
   const streams = [...new Set(headers.map(({ stream }) => stream))];
   const writables = new Map<Target, Writable<Collection>>();

@@ -1,5 +1,5 @@
 import type { ResponseObject } from '@hapi/hapi';
-import { DomainError, type FieldError, invalidField } from '../../../config/errors.ts';
+import { DomainError, type FieldError, inBody, inHeader, invalidField } from '../../../config/errors.ts';
 import type { Current } from '../../../events/facts/documents.ts';
 import { idIn } from '../../../projections/query/lists.ts';
 import type { Where } from '../../../projections/query/where.ts';
@@ -36,7 +36,7 @@ export async function changeMany(
   const { dryRun: isDry } = readQuery(dryRunParameter, request.query, app);
   noteReason(request, target.model);
   if (isDry && hasIdempotencyKey(request)) {
-    throw invalidField('idempotency-key', 'does not go with dryRun, which does nothing');
+    throw invalidField(inHeader('idempotency-key', 'contradiction'), 'does not go with dryRun, which does nothing');
   }
   const chosen = await chosenBy(bulk, selection);
 
@@ -68,7 +68,10 @@ export async function changeMany(
   });
 }
 
-/** Checks values that no document gets: they must be valid as well. @throws DomainError `invalid` naming the fields. */
+/**
+ * Checks values that no document gets: they must be valid as well. @throws DomainError `validation_failed` naming the
+ * fields.
+ */
 async function checkData({ app, request, target }: BulkCall, data: unknown): Promise<void> {
   const wrong = gatherErrors();
   await wrong.check('data', async () => {
@@ -86,10 +89,10 @@ async function chosenBy(bulk: BulkCall, selection: BulkSelection): Promise<Docum
   if ('ids' in selection) return selection;
   const { where: scope, row } = await authorizeList(bulk);
   const where = await readWhereObject(selection.where, await reachOf(bulk));
-  return { where: scope ? { and: [scope, where] } : where, row, written: { where } };
+  return { where: scope ? { and: [scope, where] } : where, row, written: { where, place: 'body' } };
 }
 
-/** The ids of the documents of a call. @throws DomainError `invalid` if there are too many. */
+/** The ids of the documents of a call. @throws DomainError `validation_failed` if there are too many. */
 async function idsOf(bulk: BulkCall, chosen: DocumentChoice, position: number | null): Promise<readonly string[]> {
   if ('ids' in chosen) return chosen.ids;
   const ids: string[] = [];
@@ -99,7 +102,11 @@ async function idsOf(bulk: BulkCall, chosen: DocumentChoice, position: number | 
   for await (const text of textsOf(listerOf(bulk, position, written), chosen.where)) {
     await pace();
     if (chosen.row && !(await chosen.row(JSON.parse(text)))) continue;
-    if (ids.length === mostDocuments) throw invalidField('where', `must match at most ${mostDocuments} documents`);
+    if (ids.length === mostDocuments)
+      throw invalidField(
+        inBody('where', 'max_items', { limit: mostDocuments }),
+        `must match at most ${mostDocuments} documents`,
+      );
     ids.push(idIn(text));
   }
   return ids;
@@ -119,7 +126,11 @@ async function itemsOf(bulk: BulkCall, chosen: DocumentChoice, { operation, data
     const at = 'ids' in chosen ? `ids.${index}` : 'where';
     // A document that was found may have changed since.
     if ('where' in chosen && !(await isChosen(bulk, chosen, { id, current }))) continue;
-    if (!current) missing.push({ field: at, message: `${at} is the id of no document of ${target.slug}` });
+    if (!current)
+      missing.push({
+        ...inBody(at, 'reference_not_found'),
+        message: `${at} is the id of no document of ${target.slug}`,
+      });
     const write = writeIn(bulk, { operation, body: operation === 'update' ? data : null });
     items.push({ index: items.length, at, within: 'data', id, current, write });
   }
@@ -139,9 +150,9 @@ async function isChosen(
 /** Refuses missing documents. A caller who would be refused anyway is not told which documents exist. */
 async function refuseAbsent(bulk: BulkCall, operation: 'update' | 'delete', missing: FieldError[]): Promise<never> {
   await refuseMissing(bulk, operation, '').catch((error: unknown) => {
-    if (!(error instanceof DomainError && error.code === 'not-found')) throw error;
+    if (!(error instanceof DomainError && error.code === 'not_found')) throw error;
   });
   const told = missing.slice(0, 20);
   const more = missing.length > told.length ? `; and ${missing.length - told.length} more` : '';
-  throw new DomainError('not-found', told.map(({ message }) => message).join('; ') + more, told);
+  throw new DomainError('not_found', told.map(({ message }) => message).join('; ') + more, told);
 }

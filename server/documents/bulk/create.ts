@@ -1,5 +1,5 @@
 import type { ResponseObject } from '@hapi/hapi';
-import { DomainError, invalidField } from '../../../config/errors.ts';
+import { inBody, inHeader, invalidBody, invalidField } from '../../../config/errors.ts';
 import { isObject, type Json, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show, showAll } from '../../../config/suggest.ts';
 import { splitStream } from '../../../events/facts/catalogue.ts';
@@ -35,7 +35,7 @@ export async function createMany(bulk: BulkCall, { docs, upsertBy }: CreateReque
   if (docs.length === 0 || isOfKey) await authorizeAny(bulk, 'create');
   const { dryRun: isDry } = readQuery(dryRunParameter, request.query, bulk.app);
   if (isDry && hasIdempotencyKey(request)) {
-    throw invalidField('idempotency-key', 'does not go with dryRun, which does nothing');
+    throw invalidField(inHeader('idempotency-key', 'contradiction'), 'does not go with dryRun, which does nothing');
   }
   if (upsertBy !== null) return upsertMany(bulk, docs, { key: await keyOf(bulk, upsertBy), isDry });
 
@@ -76,7 +76,9 @@ function created({ item: { index }, id, version }: ItemDecision): Omit<BulkItemR
 /** The unique field by which documents are found, and its path. */
 type Key = { name: string; unique: UniqueField; steps: readonly PathStep[]; leaf: Leaf };
 
-/** Reads `upsertBy`. @throws DomainError `invalid` unless it names a unique field that the caller may read. */
+/**
+ * Reads `upsertBy`. @throws DomainError `validation_failed` unless it names a unique field that the caller may read.
+ */
 async function keyOf(bulk: BulkCall, name: string): Promise<Key> {
   const reach = await reachOf(bulk);
   const keys: Key[] = [];
@@ -92,7 +94,10 @@ async function keyOf(bulk: BulkCall, name: string): Promise<Key> {
     names.length > 0
       ? `one of ${showAll(names)}, which are unique`
       : 'a unique field, and there are none that you may read';
-  throw invalidField('upsertBy', `must be ${allowed}, got ${show(name)}${didYouMean(name, names)}`);
+  throw invalidField(
+    inBody('upsertBy', 'not_allowed', { allowed: names }),
+    `must be ${allowed}, got ${show(name)}${didYouMean(name, names)}`,
+  );
 }
 
 /** The answer of a dry run, which has the results of documents that would be created as well. */
@@ -164,8 +169,8 @@ async function upsertMany(
 }
 
 /**
- * The values that documents are found by, as the log has them. @throws DomainError `invalid` if a value is missing, or
- * comes twice.
+ * The values that documents are found by, as the log has them. @throws DomainError `validation_failed` if a value is
+ * missing, or comes twice.
  */
 async function claimsIn(bulk: BulkCall, docs: readonly unknown[], { name, unique }: Key): Promise<Claim[]> {
   const errors = gatherErrors();
@@ -176,7 +181,7 @@ async function claimsIn(bulk: BulkCall, docs: readonly unknown[], { name, unique
     await errors.check(`docs.${index}`, async () => {
       const claim = await claimIn(bulk, doc, unique);
       const other = first.get(claim.value);
-      if (other !== undefined) throw invalidField(name, `has the value of docs.${other}.${name}`);
+      if (other !== undefined) throw invalidField(inBody(name, 'duplicate'), `has the value of docs.${other}.${name}`);
       first.set(claim.value, index);
       claims.push(claim);
     });
@@ -186,11 +191,11 @@ async function claimsIn(bulk: BulkCall, docs: readonly unknown[], { name, unique
 }
 
 async function claimIn(bulk: BulkCall, doc: unknown, unique: UniqueField): Promise<Claim> {
-  if (!isObject(doc)) throw new DomainError('invalid', 'the body must be a JSON object');
+  if (!isObject(doc)) throw invalidBody('type', 'the body must be a JSON object');
   const [top = ''] = unique.path;
   const given = memberOf(doc, top);
   const [claim] = given === undefined ? [] : claimsOf([unique], await hintedValues(bulk, 'update', { [top]: given }));
-  if (!claim) throw invalidField(unique.path.join('.'), 'is required: documents are found by it');
+  if (!claim) throw invalidField(inBody(unique.path.join('.'), 'required'), 'is required: documents are found by it');
   return claim;
 }
 

@@ -138,7 +138,7 @@ async function isAdmitted(write: Write, current: Current | null): Promise<boolea
  * Decides on documents whose caller is admitted: all documents are checked before a hook runs.
  *
  * @param isDry no hook runs, and nothing is prepared for a change.
- * @throws DomainError `forbidden` or `invalid` naming the fields; what a hook throws.
+ * @throws DomainError `forbidden` or `validation_failed` naming the fields; what a hook throws.
  */
 export async function decideAll(
   items: readonly Item[],

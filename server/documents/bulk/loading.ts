@@ -30,7 +30,7 @@ const [id] = ownSortKeys('id', []);
  * The texts of all documents that meet a condition, in the order of their ids. A document that meets the condition
  * throughout is given once, whatever is written meanwhile.
  *
- * @throws DomainError `too-large`.
+ * @throws DomainError `too_large`.
  */
 export async function* textsOf(list: Lister, where: Where): AsyncGenerator<string> {
   if (!id) throw new Error('documents cannot be sorted by their ids');
@@ -59,7 +59,7 @@ export async function* textsOf(list: Lister, where: Where): AsyncGenerator<strin
 /**
  * The documents with these ids as they are today; null for those that do not exist.
  *
- * @throws DomainError `too-large`.
+ * @throws DomainError `too_large`.
  */
 export function loaded({ documents }: Target<Collection>, ids: readonly string[]): Map<string, Current | null> {
   let characters = 0;
@@ -73,11 +73,11 @@ export function loaded({ documents }: Target<Collection>, ids: readonly string[]
   return found;
 }
 
-/** @throws DomainError `too-large` if the documents have more characters than one call may be about. */
+/** @throws DomainError `too_large` if the documents have more characters than one call may be about. */
 export function refuseTooMuch(characters: number): void {
   if (characters <= mostCharacters) return;
   throw new DomainError(
-    'too-large',
+    'too_large',
     `the documents have more than ${mostCharacters} bytes together: take fewer at once`,
   );
 }

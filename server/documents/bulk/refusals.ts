@@ -1,6 +1,6 @@
 import Boom from '@hapi/boom';
 import { counted } from '../../../config/counted.ts';
-import { DomainError, type ErrorCode, type FieldError, invalidFields } from '../../../config/errors.ts';
+import { DomainError, type FieldError, inBody, invalidFields, type RefusalCode } from '../../../config/errors.ts';
 import type { Claim } from '../../../events/facts/log.ts';
 import type { App } from '../../app.ts';
 import { fieldOf, heldAmong } from '../write/writes.ts';
@@ -14,7 +14,7 @@ const mostErrors = 100;
 /** The refusal of a call of which a rule refuses these documents. */
 export function refusedOf(refused: readonly Item[], all: readonly Item[]): DomainError {
   const errors = refused.slice(0, mostRefused).map((item): FieldError => {
-    return { field: item.at, message: `you may not ${item.write.operation} ${nameOf(item)}` };
+    return { ...inBody(item.at, 'forbidden_document'), message: `you may not ${item.write.operation} ${nameOf(item)}` };
   });
   const more = refused.length > mostRefused ? `, and ${refused.length - mostRefused} more` : '';
   const names = refused.slice(0, mostRefused).map(nameOf).join(', ');
@@ -30,19 +30,21 @@ function nameOf({ at, id }: Item): string {
 
 /** Errors about the fields of one document, as errors about the body that it came in. */
 function within(place: string, errors: readonly FieldError[]): FieldError[] {
-  return errors.map(({ field, message }) => {
+  return errors.map((error) => {
+    const { field, message } = error;
     if (field === '')
       return {
+        ...error,
         field: place,
         message: /^the body/.test(message) ? message.replace(/^the body/, place) : `${place}: ${message}`,
       };
     const isNamed = message.startsWith(`${field} `);
-    return { field: `${place}.${field}`, message: `${place}${isNamed ? '.' : ': '}${message}` };
+    return { ...error, field: `${place}.${field}`, message: `${place}${isNamed ? '.' : ': '}${message}` };
   });
 }
 
 /** Gathers errors over fields, each once, up to {@link mostErrors}, from checks that throw an error with this code. */
-export function gatherErrors(code: ErrorCode = 'invalid') {
+export function gatherErrors(code: RefusalCode = 'validation_failed') {
   const found = new Map<string, FieldError>();
 
   function add(errors: readonly FieldError[]): void {
@@ -71,13 +73,13 @@ export function refuseFields(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw new DomainError('forbidden', errors.map(({ message }) => message).join('; '), errors);
 }
 
-/** @throws DomainError `invalid` if there are errors. */
+/** @throws DomainError `validation_failed` if there are errors. */
 export function refuseInvalid(errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   if (errors.length === 1) throw invalidFields(errors);
   const names = errors.slice(0, 5).map(({ field }) => field);
   const more = errors.length > 5 ? ` and ${errors.length - 5} more` : '';
-  throw new DomainError('invalid', `${errors.length} fields are wrong: ${names.join(', ')}${more}`, errors);
+  throw new DomainError('validation_failed', `${errors.length} fields are wrong: ${names.join(', ')}${more}`, errors);
 }
 
 /** The refusal of a hook, with the name of its document in front. Any other error stays as it is. */
@@ -124,10 +126,10 @@ function heldIn(app: App, decisions: readonly ItemDecision[], claim: Claim | nul
 
 function clashOf({ within }: Item, { scope }: Claim, problem: string): FieldError {
   const field = `${within}.${fieldOf(scope)}`;
-  return { field, message: `${field} ${problem}` };
+  return { ...inBody(field, 'unique'), message: `${field} ${problem}` };
 }
 
 function refuseTaken(errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
-  throw new DomainError('conflict', errors.map(({ message }) => message).join('; '), errors);
+  throw new DomainError('unique', errors.map(({ message }) => message).join('; '), errors);
 }

@@ -1,4 +1,12 @@
-import { cutField, DomainError, type FieldError, invalidField, invalidFields } from '../../../config/errors.ts';
+import {
+  cutField,
+  type DomainError,
+  type FieldError,
+  inBody,
+  invalidBody,
+  invalidField,
+  invalidFields,
+} from '../../../config/errors.ts';
 import { isObject, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
 import type { Target } from '../../app.ts';
@@ -21,11 +29,11 @@ export type BulkSelection = { where: object } | { ids: readonly string[] };
 /** A change of documents; only an update has `data`. */
 export type ChangeRequest = { selection: BulkSelection; data: unknown };
 
-/** Reads the body of `POST …/bulk`. @throws DomainError `invalid` naming what is wrong with it. */
+/** Reads the body of `POST …/bulk`. @throws DomainError `validation_failed` naming what is wrong with it. */
 export function readCreate(body: unknown, target: Target): CreateRequest {
   const { docs, upsertBy } = membersOf(body, ['docs', 'upsertBy']);
   if (upsertBy !== undefined && typeof upsertBy !== 'string') {
-    throw invalidField('upsertBy', `must be the name of a unique field, got ${show(upsertBy)}`);
+    throw invalidField(inBody('upsertBy', 'type'), `must be the name of a unique field, got ${show(upsertBy)}`);
   }
   const list = listOf('docs', docs);
   refusePasswords(target, list.entries(), 'docs');
@@ -33,31 +41,34 @@ export function readCreate(body: unknown, target: Target): CreateRequest {
 }
 
 /**
- * Reads the body of `POST …/bulk/update` and `…/bulk/delete`. @throws DomainError `invalid` naming what is wrong with
- * it.
+ * Reads the body of `POST …/bulk/update` and `…/bulk/delete`. @throws DomainError `validation_failed` naming what is
+ * wrong with it.
  */
 export function readChange(body: unknown, target: Target, operation: 'update' | 'delete'): ChangeRequest {
   const known = ['where', 'ids', ...(operation === 'update' ? ['data'] : [])];
   const { where, ids, data } = membersOf(body, known);
-  if (operation === 'update' && !isObject(data)) throw invalidField('data', needed('a JSON object of fields', data));
+  if (operation === 'update' && !isObject(data)) throw neededField('data', 'a JSON object of fields', data);
   if (isObject(data)) refusePasswords(target, [['data', data]]);
   return { selection: selectionOf(where, ids), data };
 }
 
-/** A member that is true or false; false if it is missing. @throws DomainError `invalid`. */
+/** A member that is true or false; false if it is missing. @throws DomainError `validation_failed`. */
 export function flagOf(name: string, value: unknown): boolean {
   if (value === undefined || typeof value === 'boolean') return value ?? false;
-  throw invalidField(name, `must be true or false, got ${show(value)}`);
+  throw invalidField(inBody(name, 'type'), `must be true or false, got ${show(value)}`);
 }
 
-/** The members of a body, which may have no others. @throws DomainError `invalid`. */
+/** The members of a body, which may have no others. @throws DomainError `validation_failed`. */
 export function membersOf(body: unknown, known: readonly string[]): Record<string, unknown> {
-  if (!isObject(body)) throw new DomainError('invalid', 'the body must be a JSON object');
+  if (!isObject(body)) throw invalidBody('type', 'the body must be a JSON object');
   refuseDryRunIn(body);
   const unknown = Object.keys(body).find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const allowed = known.map((name) => JSON.stringify(name)).join(', ');
-    throw invalidField(cutField(unknown), `is not a field${didYouMean(unknown, known)}; allowed: ${allowed}`);
+    throw invalidField(
+      inBody(cutField(unknown), 'unknown_field'),
+      `is not a field${didYouMean(unknown, known)}; allowed: ${allowed}`,
+    );
   }
   return Object.fromEntries(known.map((name) => [name, memberOf(body, name)]));
 }
@@ -65,35 +76,43 @@ export function membersOf(body: unknown, known: readonly string[]): Record<strin
 function selectionOf(where: unknown, ids: unknown): BulkSelection {
   if ((where === undefined) === (ids === undefined)) {
     const message = 'where or ids, exactly one of them, must say which documents';
-    throw new DomainError('invalid', message, [{ field: 'where', message }]);
+    throw invalidFields([{ ...inBody('where', where === undefined ? 'required' : 'contradiction'), message }]);
   }
   if (where !== undefined) {
-    if (!isObject(where)) throw invalidField('where', `must be a JSON object, got ${show(where)}`);
+    if (!isObject(where)) throw invalidField(inBody('where', 'type'), `must be a JSON object, got ${show(where)}`);
     // A variable without a value leaves no trace in JSON, and must not delete a collection.
     if (Object.keys(where).length === 0) {
-      throw invalidField('where', 'must hold a condition; {"id":{"exists":true}} is met by every document');
+      throw invalidField(
+        inBody('where', 'required'),
+        'must hold a condition; {"id":{"exists":true}} is met by every document',
+      );
     }
     return { where };
   }
   const list = listOf('ids', ids);
   const errors = [...list.entries()].flatMap(([index, id]): FieldError[] => {
     const field = `ids.${index}`;
-    if (typeof id !== 'string' || id === '') return [{ field, message: `${field} must be an id, got ${show(id)}` }];
+    if (typeof id !== 'string' || id === '')
+      return [{ ...inBody(field, 'type'), message: `${field} must be an id, got ${show(id)}` }];
     const first = list.indexOf(id);
-    return first < index ? [{ field, message: `${field} is the same as ids.${first}` }] : [];
+    return first < index ? [{ ...inBody(field, 'duplicate'), message: `${field} is the same as ids.${first}` }] : [];
   });
   if (errors.length > 0) throw invalidFields(errors.slice(0, 100));
   return { ids: list as string[] };
 }
 
 function listOf(name: string, value: unknown): unknown[] {
-  if (!Array.isArray(value)) throw invalidField(name, needed('a list', value));
+  if (!Array.isArray(value)) throw neededField(name, 'a list', value);
   if (value.length <= mostDocuments) return value;
-  throw invalidField(name, `must hold at most ${mostDocuments}, got ${value.length}`);
+  throw invalidField(
+    inBody(name, 'max_items', { limit: mostDocuments }),
+    `must hold at most ${mostDocuments}, got ${value.length}`,
+  );
 }
 
-function needed(must: string, value: unknown): string {
-  return value === undefined ? 'is required' : `must be ${must}, got ${show(value)}`;
+function neededField(name: string, must: string, value: unknown): DomainError {
+  if (value === undefined) return invalidField(inBody(name, 'required'), 'is required');
+  return invalidField(inBody(name, 'type'), `must be ${must}, got ${show(value)}`);
 }
 
 /**
@@ -109,7 +128,7 @@ function refusePasswords(
   for (const [place, body] of bodies) {
     if (!isObject(body) || memberOf(body, 'password') === undefined) continue;
     const field = `${list === '' ? place : `${list}.${place}`}.password`;
-    errors.push({ field, message: `${field} may not be set for many at once` });
+    errors.push({ ...inBody(field, 'misplaced'), message: `${field} may not be set for many at once` });
   }
   if (errors.length > 0) throw invalidFields(errors.slice(0, 100));
 }

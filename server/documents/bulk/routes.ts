@@ -1,5 +1,5 @@
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
-import { DomainError } from '../../../config/errors.ts';
+import { invalidBody } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
 import { authorizeEither, requireCredential } from '../../access/access.ts';
 import { requireScope } from '../../access/key-scopes.ts';
@@ -110,7 +110,7 @@ function refuseFiles(server: Server, { slug }: Target): void {
       path: `/api/collections/${slug}/${path}`,
       options: { auth: strategy, payload: noPayload },
       handler: () => {
-        throw new DomainError('invalid', `${slug} holds files, which are written one by one`);
+        throw invalidBody('invalid', `${slug} holds files, which are written one by one`);
       },
     })),
   );

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
-import { invalidField } from '../../../config/errors.ts';
+import { inHeader, invalidField } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 
 /**
@@ -28,7 +28,7 @@ const entityTag = /[ \t]*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
  * Reads `If-Match`; null without this header. Of a tag only the version counts: proxies that compress mark tags, or
  * make them weak.
  *
- * @throws DomainError `invalid` for a value that is not a list of entity tags.
+ * @throws DomainError `validation_failed` for a value that is not a list of entity tags.
  */
 export function expectedVersions(request: Request): ExpectedVersions | null {
   const tags = expectedTags(request);
@@ -53,7 +53,10 @@ export function expectedTags({ headers }: Request): '*' | Tag[] | null {
     entityTag.lastIndex = at;
     const found = entityTag.exec(value);
     if (!found) {
-      throw invalidField('if-match', `must be * or ETags in double quotes, separated by commas, got ${show(value)}`);
+      throw invalidField(
+        inHeader('if-match', 'format'),
+        `must be * or ETags in double quotes, separated by commas, got ${show(value)}`,
+      );
     }
     tags.push((found[1] ?? '').replace(/-(?:gzip|deflate|br|zstd)$/, ''));
   }

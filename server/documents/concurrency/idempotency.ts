@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Request, ResponseObject } from '@hapi/hapi';
-import { DomainError, invalidField } from '../../../config/errors.ts';
+import { DomainError, inHeader, invalidBody, invalidField } from '../../../config/errors.ts';
 import { isObject, type JsonObject, memberOf } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
 import { decideNothing } from '../../../events/facts/accounts.ts';
@@ -27,8 +27,8 @@ const maxDepth = 500;
  * again. Of two that come at once the log decides which is first; the other one gets the first answer, whatever error
  * it had.
  *
- * A step of writes: `repeated` throws DomainError `invalid` for a key that is not valid, `unprocessable` for a key that
- * came with another request.
+ * A step of writes: `repeated` throws DomainError `validation_failed` for a key that is not valid,
+ * `idempotency_key_reused` for a key that came with another request.
  */
 export function idempotency(write: Write): WriteStep {
   const { app, request, upload } = write;
@@ -79,7 +79,9 @@ export function isRecorded({ app, request }: RouteCall): boolean {
 function refuseOther({ fingerprint }: IdempotencyRecord, first: FirstAnswer): void {
   if (first.fingerprint === fingerprint) return;
   const message = `${header} was used before, for another request`;
-  throw new DomainError('unprocessable', message, [{ field: header, message }]);
+  throw new DomainError('idempotency_key_reused', message, [
+    { ...inHeader(header, 'idempotency_key_reused'), message },
+  ]);
 }
 
 /**
@@ -92,8 +94,7 @@ async function replay(write: Write, { stream, version }: FirstAnswer): Promise<R
   const { target, present, h, operation, data } = write;
   const [, id] = splitStream(stream);
   const past = await thenOf(write, stream, operation === 'delete' ? version - 1 : version);
-  if (!past?.document)
-    throw new DomainError('conflict', 'this was done before, but what the answer was has been erased');
+  if (!past?.document) throw new DomainError('erased', 'this was done before, but what the answer was has been erased');
   const { document: fields, position } = past;
   const current = operation === 'create' ? null : currentOf(target, id);
   // A document that is deleted is asked about as it was.
@@ -163,13 +164,19 @@ function recordOf({ app, request, body, target, upload = null }: IdempotentCall)
   if (given === undefined) return null;
   const name = String(given);
   if (name.length > maxLength || !/^[\x21-\x7e]+$/.test(name)) {
-    throw invalidField(header, `must be 1 to ${maxLength} visible ASCII characters, got ${show(name)}`);
+    throw invalidField(
+      inHeader(header, 'format'),
+      `must be 1 to ${maxLength} visible ASCII characters, got ${show(name)}`,
+    );
   }
   if (actorOf(request).type === 'anonymous')
-    throw invalidField(header, 'needs a credential: callers without one cannot be told apart');
+    throw invalidField(inHeader(header, 'misplaced'), 'needs a credential: callers without one cannot be told apart');
   const isAccount = target?.model.kind === 'collection' && target.model.auth !== null;
   if (isAccount && isObject(body) && memberOf(body, 'password') !== undefined) {
-    throw invalidField(header, 'does not go with a password, of which nothing is kept to know it by');
+    throw invalidField(
+      inHeader(header, 'contradiction'),
+      'does not go with a password, of which nothing is kept to know it by',
+    );
   }
   const { query, headers } = request;
   const about = [headers['if-match'], headers['x-change-reason']].map((value) => value ?? null);
@@ -196,7 +203,8 @@ function keyed({ idempotencySecret }: App, kind: string, what: readonly unknown[
 
 /** A text that is the same for bodies that differ only in the order of their members. */
 function canonical(value: unknown, depth = 0): string {
-  if (depth > maxDepth) throw new DomainError('invalid', `the body must not nest more than ${maxDepth} levels`);
+  if (depth > maxDepth)
+    throw invalidBody('too_deep', `the body must not nest more than ${maxDepth} levels`, { limit: maxDepth });
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1))}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? 'null';
   const names = Object.keys(value).sort();

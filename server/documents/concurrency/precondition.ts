@@ -27,7 +27,7 @@ export function ifMatch(write: Write): WriteStep {
  * admitted, and before anything is kept for the write.
  *
  * @param current null for a document that does not exist, which no tag can name.
- * @throws DomainError `precondition-failed` with the version that there is, and for readers its `etag` and the fields
+ * @throws DomainError `stale` with the version that there is, and for readers its `etag` and the fields
  * that differ.
  */
 export async function requireExpected(call: ShownCall, current: Current | null): Promise<void> {
@@ -44,7 +44,7 @@ async function stale(call: ShownCall, expected: ExpectedVersions, current: Curre
     : 'the document has been deleted, so if-match names nothing';
   const known = expected === '*' ? [] : [...expected].filter((one) => one > 0 && one < version);
   const shown = current && (await shownOf(call, current, Math.max(0, ...known)));
-  return new DomainError('precondition-failed', message, [], null, { version, ...shown });
+  return new DomainError('stale', message, [], null, { version, ...shown });
 }
 
 /**

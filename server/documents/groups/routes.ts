@@ -1,5 +1,5 @@
 import type { Request, Server } from '@hapi/hapi';
-import { type DomainError, invalidField } from '../../../config/errors.ts';
+import { type DomainError, inQuery, invalidField } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
 import { type GroupRequest, type Groups, TooManyCombinationsError } from '../../../projections/query/groups.ts';
 import { idIn } from '../../../projections/query/lists.ts';
@@ -63,7 +63,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
 function tooMany(field: string): DomainError {
   const problem =
     'leads through lists with too many combinations of their items: name fewer of them, or narrow it by where';
-  return invalidField(field, problem);
+  return invalidField(inQuery(field, 'too_expensive'), problem);
 }
 
 async function groupsOf(call: Call, query: GroupQuery, { where: allowed, row }: ListScope): Promise<Groups> {

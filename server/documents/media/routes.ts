@@ -40,8 +40,8 @@ export function refuseOddPath({ raw, path: found }: Request): void {
   if (!url.includes(mediaRoot) && !found.includes(mediaRoot)) return;
   const [path = ''] = url.split(/[?#]/, 1);
   const hasDotSegment = /[/\\](\.|%2e){1,2}([/\\]|$)/i.test(path);
-  if (hasDotSegment) throw new DomainError('not-found', 'there is no such file');
-  if (!isUtf8(path)) throw new DomainError('not-found', `there is no such file: ${pathProblem(path)}`);
+  if (hasDotSegment) throw new DomainError('not_found', 'there is no such file');
+  if (!isUtf8(path)) throw new DomainError('not_found', `there is no such file: ${pathProblem(path)}`);
 }
 
 type MediaTarget = { app: App; target: Target<Collection> };
@@ -64,7 +64,7 @@ function routeOf(server: Server, { app, target }: MediaTarget, patience: number)
       const tag = tagOf(file.sha256);
       const wanted: unknown = request.headers['if-match'];
       if (wanted !== undefined && !namesTag(String(wanted), tag))
-        throw new DomainError('precondition-failed', `the file is another than if-match names: it is ${tag}`);
+        throw new DomainError('stale', `the file is another than if-match names: it is ${tag}`);
       const isKnown = namesTag(String(request.headers['if-none-match']), tag);
       const response = isKnown ? h.response().code(304) : await fileAnswer(app, h, file);
       // Pages of any origin may show a public file.
@@ -73,7 +73,7 @@ function routeOf(server: Server, { app, target }: MediaTarget, patience: number)
     },
   });
 
-  /** @throws DomainError as a read of the document does, and `not-found` if its file has another name. */
+  /** @throws DomainError as a read of the document does, and `not_found` if its file has another name. */
   async function readableFile(request: Request): Promise<FileValues> {
     const moment = await readAsOf(app, request, target);
     const { text } = await readableDocument({ app, request, target });
@@ -86,7 +86,7 @@ function routeOf(server: Server, { app, target }: MediaTarget, patience: number)
     // With `asOf` the file may have another name than the caller knows.
     if (!isSha256(String(document.sha256)) || (!moment && document.filename !== filename)) {
       const name = JSON.stringify(filename.slice(0, 100));
-      throw new DomainError('not-found', `the document ${idOf(request)} in ${target.slug} has no file ${name}`);
+      throw new DomainError('not_found', `the document ${idOf(request)} in ${target.slug} has no file ${name}`);
     }
     return document;
   }

@@ -15,7 +15,8 @@ type Subject = { model: Collection | Global; slug: string; category: Category };
  * Makes a request with `asOf` look back: from here on it reads at that position. The caller needs the audit scope
  * `payloads`, or only the right to read if the collection has a public history.
  *
- * @throws DomainError `unauthorized` or `forbidden` without the right; `invalid` if `asOf` does not name a moment.
+ * @throws DomainError `unauthorized` or `forbidden` without the right; `validation_failed` if `asOf` does not name a
+ * moment.
  */
 export function readAsOf(app: App, request: Request, target: Subject): Promise<AsOf | null> {
   return readAsOfAny(app, request, [target]);
@@ -80,7 +81,8 @@ function refusal(request: Request, { slug }: Subject): DomainError {
  * The position that an `asOf` names: the number itself, or the position of the last event recorded until a time; 0
  * before the first.
  *
- * @throws DomainError `invalid` if `asOf` names no moment; `unavailable` if the read tables do not reach the position.
+ * @throws DomainError `validation_failed` if `asOf` names no moment; `unavailable` if the read tables do not reach the
+ * position.
  */
 async function readPosition(app: App, asOf: unknown): Promise<number> {
   const position = readMoment(asOf, 'asOf', app);

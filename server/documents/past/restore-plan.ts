@@ -1,4 +1,12 @@
-import { cutField, DomainError, invalidField, invalidFields } from '../../../config/errors.ts';
+import {
+  cutField,
+  DomainError,
+  type FieldError,
+  inBody,
+  invalidBody,
+  invalidField,
+  invalidFields,
+} from '../../../config/errors.ts';
 import { InvalidBody } from '../../../config/invalid-body.ts';
 import { isObject, type Json, type JsonObject, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
@@ -92,7 +100,10 @@ async function refuseUnwritten(call: Call, id: string, current: Current | null):
 async function sourceOf(app: App, stream: string, wanted: RestoreTarget): Promise<PastVersion | null> {
   const { size } = app.events.head();
   if ('position' in wanted && wanted.position > size) {
-    throw invalidField('position', `must be at most ${size}, where the log ends, got ${wanted.position}`);
+    throw invalidField(
+      inBody('position', 'out_of_range', { limit: size }),
+      `must be at most ${size}, where the log ends, got ${wanted.position}`,
+    );
   }
   return pastOf(app, stream, wanted);
 }
@@ -100,15 +111,21 @@ async function sourceOf(app: App, stream: string, wanted: RestoreTarget): Promis
 function refusalOf(source: PastVersion | null, wanted: RestoreTarget, end: number): DomainError {
   const field = 'version' in wanted ? 'version' : 'position';
   const given = 'version' in wanted ? wanted.version : wanted.position;
-  if (source?.isErased)
-    return new DomainError('conflict', `version ${source.version} was erased: nothing is left of it`);
+  if (source?.isErased) return new DomainError('erased', `version ${source.version} was erased: nothing is left of it`);
   if (source)
     return invalidField(
-      field,
+      inBody(field, 'out_of_range'),
       `names version ${source.version}, at which the document was deleted: name one before it`,
     );
-  if (field === 'version') return invalidField(field, `must be at most ${end}, the newest version, got ${given}`);
-  return invalidField(field, `must be one at which there was something: at ${given} there was nothing yet`);
+  if (field === 'version')
+    return invalidField(
+      inBody(field, 'out_of_range', { limit: end }),
+      `must be at most ${end}, the newest version, got ${given}`,
+    );
+  return invalidField(
+    inBody(field, 'out_of_range'),
+    `must be one at which there was something: at ${given} there was nothing yet`,
+  );
 }
 
 /**
@@ -122,7 +139,7 @@ async function lastOf(
 ): Promise<{ document: JsonObject; position: number } | null> {
   if ((await pastOf(app, stream, { version }))?.document) {
     // Another request is restoring it, and the read tables do not have it yet.
-    throw new DomainError('conflict', 'others are changing this document; try again');
+    throw new DomainError('write_conflict', 'others are changing this document; try again');
   }
   for (let last = version - 1; last > 0; last -= 1) {
     const past = await pastOf(app, stream, { version: last });
@@ -150,7 +167,7 @@ function differing(values: JsonObject, document: JsonObject): JsonObject {
 /**
  * The fields as a body would have them. No refusal tells the value of a field that the caller may not read.
  *
- * @throws DomainError `invalid` naming the values that do not fit the fields of today.
+ * @throws DomainError `validation_failed` naming the values that do not fit the fields of today.
  */
 export async function pastValues(call: Call, operation: 'create' | 'update', changed: JsonObject): Promise<JsonObject> {
   const { validator } = call.target;
@@ -160,8 +177,10 @@ export async function pastValues(call: Call, operation: 'create' | 'update', cha
     if (!(error instanceof InvalidBody)) throw error;
     const isHidden = await hiddenPaths(call);
     if (!error.errors.some(({ field }) => isHidden(field))) throw error;
-    const errors = error.errors.map(({ field, message }) => {
-      return isHidden(field) ? { field, message: `${field} was something that it may not be now` } : { field, message };
+    const errors = error.errors.map((one): FieldError => {
+      const { field } = one;
+      if (!isHidden(field)) return one;
+      return { ...inBody(field, 'invalid'), message: `${field} was something that it may not be now` };
     });
     throw invalidFields(errors);
   }
@@ -179,20 +198,25 @@ function only(values: JsonObject, keep: (name: string, value: Json) => boolean):
 
 const names = ['version', 'position'] as const;
 
-/** Reads the body of a restore. @throws DomainError `invalid` naming what is wrong with it. */
+/** Reads the body of a restore. @throws DomainError `validation_failed` naming what is wrong with it. */
 export function readWanted(body: unknown): RestoreTarget {
-  if (!isObject(body)) throw new DomainError('invalid', 'the body must be a JSON object');
+  if (!isObject(body)) throw invalidBody('type', 'the body must be a JSON object');
   const given = Object.keys(body);
   const unknown = given.find((name) => !names.some((one) => one === name));
-  if (unknown !== undefined) throw invalidField(cutField(unknown), `is not a field${didYouMean(unknown, names)}`);
+  if (unknown !== undefined)
+    throw invalidField(inBody(cutField(unknown), 'unknown_field'), `is not a field${didYouMean(unknown, names)}`);
   const [name, other] = names.filter((one) => given.includes(one));
   if (name === undefined || other !== undefined) {
     const message = 'version or position, exactly one of them, must say what to restore';
-    throw new DomainError('invalid', message, [{ field: 'version', message }]);
+    throw invalidFields([{ ...inBody('version', name === undefined ? 'required' : 'contradiction'), message }]);
   }
   const value = body[name];
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
-    throw invalidField(name, `must be a whole number from 1, got ${show(value)}`);
+    const isLess = typeof value === 'number' && value < 1;
+    throw invalidField(
+      isLess ? inBody(name, 'min', { limit: 1 }) : inBody(name, 'type'),
+      `must be a whole number from 1, got ${show(value)}`,
+    );
   }
   return name === 'version' ? { version: value } : { position: value };
 }

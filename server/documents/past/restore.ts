@@ -1,5 +1,5 @@
 import type { ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { DomainError, type FieldError, invalidField } from '../../../config/errors.ts';
+import { DomainError, type FieldError, inBody, inHeader, invalidField } from '../../../config/errors.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { hasChangeHooks } from '../../../config/traits.ts';
 import { changesBetween } from '../../../events/facts/changes.ts';
@@ -119,7 +119,7 @@ function changeOf(
 async function tryOut(write: Write, wanted: RestoreTarget): Promise<ResponseObject> {
   const { app, request, target, present, h } = write;
   if (hasIdempotencyKey(request)) {
-    throw invalidField('idempotency-key', 'does not go with dryRun, which does nothing');
+    throw invalidField(inHeader('idempotency-key', 'contradiction'), 'does not go with dryRun, which does nothing');
   }
   const id = idIn(write);
   const plan = await planOf(write, wanted);
@@ -158,10 +158,11 @@ async function refuseRivals(call: Call, change: Change): Promise<void> {
   const rivals = await visibleRivals(call, change);
   if (rivals.length === 0) return;
   const errors: FieldError[] = rivals.map(({ field, id }) => {
-    return { field, message: `${field} is taken by ${id === undefined ? 'another document' : `the document ${id}`}` };
+    const by = id === undefined ? 'another document' : `the document ${id}`;
+    return { ...inBody(field, 'unique'), message: `${field} is taken by ${by}` };
   });
   const message = errors.map((error) => error.message).join('; ');
-  throw new DomainError('conflict', message, errors, null, { conflicts: rivals });
+  throw new DomainError('unique', message, errors, null, { conflicts: rivals });
 }
 
 /** The documents that have the unique values; with ids only if the caller may read the document and the value. */

@@ -64,7 +64,7 @@ export function keepPreviews({ previews, now, onFailure, quotas = usualQuotas }:
     try {
       isKept = await previews.keep(preview, its);
     } catch (error) {
-      throw isDiskFull(error) ? unavailable('there is no room on the disk for a preview') : error;
+      throw isDiskFull(error) ? diskFull() : error;
     }
     if (!isKept) throw unavailable('there are too many previews', fullSeconds);
   }
@@ -90,6 +90,10 @@ export function keepPreviews({ previews, now, onFailure, quotas = usualQuotas }:
 
 function nameOf(by: PreviewCaller, caller: string): string {
   return `${by === 'other' ? otherCallers : `${by}:`}${caller}`;
+}
+
+function diskFull(): DomainError {
+  return new DomainError('disk_full', 'there is no room on the disk for a preview; try again later', [], busySeconds);
 }
 
 function unavailable(message: string, seconds = busySeconds): DomainError {

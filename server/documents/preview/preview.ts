@@ -14,14 +14,14 @@ import { openPreview, signPreview } from './tokens.ts';
  * Keeps a preview of a document that the caller may change, and gives the token that shows it. Only the access rule
  * looks at the values.
  *
- * @throws DomainError `not-found`, `forbidden`; `unavailable` when there is no room for it.
+ * @throws DomainError `not_found`, `forbidden`; `unavailable` when there is no room for it.
  */
 export async function keepPreview(app: App, request: Request, preview: DraftRequest): Promise<string> {
   const { collection, id, data } = preview;
   const target = app.collections.get(collection);
   if (!target) {
     const hint = didYouMean(collection, app.model.collections.keys());
-    throw new DomainError('not-found', `there is no collection ${show(collection)}${hint}`);
+    throw new DomainError('not_found', `there is no collection ${show(collection)}${hint}`);
   }
   const call = { app, request, target };
   const current = target.documents.current(id);
@@ -52,7 +52,7 @@ export async function readPreview(app: App, token: string): Promise<PreviewConte
   const { previews, names } = app;
   const id = openPreview(token, signingOf(app));
   const preview = id === null ? null : await previews.read(id);
-  if (!preview) throw new DomainError('unauthorized', 'the preview token is not valid, or has expired');
+  if (!preview) throw new DomainError('invalid_token', 'the preview token is not valid, or has expired');
   return { ...preview, collection: names.slugFor(preview.collection) };
 }
 

@@ -1,4 +1,4 @@
-import { type DomainError, invalidField } from '../../../config/errors.ts';
+import { type DomainError, inQuery, invalidField } from '../../../config/errors.ts';
 import type { Field, User } from '../../../config/model.ts';
 import { type Inside, mapObjects } from '../../../config/nesting.ts';
 import type { Json, JsonObject } from '../../../config/schema.ts';
@@ -35,7 +35,7 @@ const maxPopulated = 20_000;
  * if its document is deleted, if this caller may not read it, and if it is the id of a document around it. So do the
  * ids of joins below the documents that were asked for, unless a path goes through them.
  *
- * @throws DomainError `invalid` if there would be too many related documents.
+ * @throws DomainError `validation_failed` if there would be too many related documents.
  */
 export async function populate(
   call: Call,
@@ -181,8 +181,8 @@ function slotsOf(level: readonly Node[], { below, most, view }: Wants): Slot[] {
 function tooMany({ depth, select }: View): DomainError {
   const problem = `puts more than ${maxPopulated} documents into this answer: ask for`;
   return select
-    ? invalidField('select', `${problem} less of it or a smaller limit`)
-    : invalidField('depth', `${depth} ${problem} less depth or a smaller limit`);
+    ? invalidField(inQuery('select', 'too_expensive'), `${problem} less of it or a smaller limit`)
+    : invalidField(inQuery('depth', 'too_expensive'), `${depth} ${problem} less depth or a smaller limit`);
 }
 
 /** The search for ids in a document: the slots so far, and what is selected of the object that is looked at. */

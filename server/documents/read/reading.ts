@@ -37,8 +37,8 @@ const mostRankedCharacters = 400_000;
  * long, or does, is queued for the long-read thread. It ends when its time is over or its client has gone.
  *
  * @param written what the caller has written, of which a refusal may tell.
- * @throws DomainError `unavailable` if the read took too long, or too many wait; `invalid` naming the missing index;
- * TooManyCombinationsError.
+ * @throws DomainError `unavailable` if the read took too long, or too many wait; `validation_failed` naming the missing
+ * index; TooManyCombinationsError.
  */
 export async function readMany<K extends Kind>(
   call: Call,

@@ -1,4 +1,4 @@
-import { type DomainError, invalidFields } from '../../../config/errors.ts';
+import { type DomainError, inQuery, invalidFields } from '../../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../../config/suggest.ts';
 import { pageLimits } from '../../queries/limits.ts';
 import { count, type Parameter, text } from '../../queries/parameters.ts';
@@ -34,7 +34,7 @@ export function unknownCollections(unknown: readonly string[], allowed: readonly
   return invalidFields(
     [...new Set(unknown)].slice(0, 10).map((slug) => {
       return {
-        field: 'collections',
+        ...inQuery('collections', 'not_allowed'),
         message: `collections: ${show(slug)} is not a collection${didYouMean(slug, allowed)}${hint}`,
       };
     }),

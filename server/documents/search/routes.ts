@@ -57,7 +57,7 @@ type ScopedCall = { call: Call; scope: ListScope };
  * The collections to search: the named ones, else all that the caller may read.
  *
  * @throws DomainError as a list of a named collection does; `unauthorized` if a caller without a credential may read
- * none; `invalid` for slugs of no collection, which names only collections that the caller may read.
+ * none; `validation_failed` for slugs of no collection, which names only collections that the caller may read.
  */
 async function scopesOf(app: App, request: Request, slugs: readonly string[] | null): Promise<ScopedCall[]> {
   const unknown = slugs?.filter((slug) => !app.collections.has(slug)) ?? [];

@@ -30,18 +30,18 @@ type Subject =
 
 const newId = /^new-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** The subject that a path names. @throws DomainError `not-found` for a collection or global that is not configured. */
+/** The subject that a path names. @throws DomainError `not_found` for a collection or global that is not configured. */
 export function subjectIn(app: App, { params }: Request): Subject {
   const slug = String(params.slug);
   if (params.id === undefined) {
     const target = app.globals.get(slug);
     if (target) return { kind: 'global', target, id: slug };
-    throw new DomainError('not-found', `there is no global ${show(slug)}${didYouMean(slug, app.globals.keys())}`);
+    throw new DomainError('not_found', `there is no global ${show(slug)}${didYouMean(slug, app.globals.keys())}`);
   }
   const target = app.collections.get(slug);
   if (!target) {
     const hint = didYouMean(slug, app.collections.keys());
-    throw new DomainError('not-found', `there is no collection ${show(slug)}${hint}`);
+    throw new DomainError('not_found', `there is no collection ${show(slug)}${hint}`);
   }
   const id = String(params.id);
   return { kind: newId.test(id) ? 'new' : 'document', target, id };
@@ -50,7 +50,7 @@ export function subjectIn(app: App, { params }: Request): Subject {
 /**
  * Keeps what a user has typed, in the place of what was kept before.
  *
- * @throws DomainError `not-found`; `forbidden` if the user may not write it; `precondition-failed`; `too-large` above
+ * @throws DomainError `not_found`; `forbidden` if the user may not write it; `stale`; `too_large` above
  * the quota of the user, `unavailable` above the quota of all.
  */
 export async function keepUnsaved(
@@ -79,7 +79,7 @@ export async function keepUnsaved(
   return revisionOf(app, kept.change);
 }
 
-/** The unsaved change of a user to a document that they may read. @throws DomainError `not-found`, `forbidden`. */
+/** The unsaved change of a user to a document that they may read. @throws DomainError `not_found`, `forbidden`. */
 export async function readUnsaved(
   { app, request }: RouteCall,
   subject: Subject,
@@ -93,7 +93,7 @@ export async function readUnsaved(
 /**
  * Drops an unsaved change. That takes no right, since it is the user's own.
  *
- * @throws DomainError `not-found`, `precondition-failed`.
+ * @throws DomainError `not_found`, `stale`.
  */
 export async function dropUnsaved({ app, request }: RouteCall, subject: Subject): Promise<UnsavedRevision> {
   const removed = await app.unsavedChanges.remove(
@@ -154,11 +154,11 @@ async function forgetErased({ app, request }: RouteCall, { kind, target, id }: S
   const { category, id: user } = requireUser(request);
   if (kind === 'document' && !target.documents.exists(id)) {
     await app.unsavedChanges.forget(documentStream(target.category, id));
-    throw new DomainError('not-found', `there is no document ${show(id)} in ${target.slug}`);
+    throw new DomainError('not_found', `there is no document ${show(id)} in ${target.slug}`);
   }
   if (app.byCategory.get(category)?.documents.exists(user)) return;
   await app.unsavedChanges.forget(documentStream(category, user));
-  throw new DomainError('unauthorized', 'the session has ended');
+  throw new DomainError('invalid_token', 'the session has ended');
 }
 
 const maxTitle = 500;
@@ -180,12 +180,12 @@ function revisionOf({ names }: App, { target, revision, title, updatedAt, versio
 }
 
 function noChange({ id, target }: Subject): DomainError {
-  return new DomainError('not-found', `you have no unsaved changes to ${show(id)} in ${target.slug}`);
+  return new DomainError('not_found', `you have no unsaved changes to ${show(id)} in ${target.slug}`);
 }
 
 function stale(): DomainError {
   return new DomainError(
-    'precondition-failed',
+    'stale',
     'the unsaved changes are not the ones that if-match names: they were kept or dropped elsewhere',
   );
 }
@@ -195,7 +195,7 @@ function full({ of, count, bytes }: Extract<KeepResult, { kind: 'full' }>): Doma
   const room = `${most} unsaved changes of ${mostBytes} bytes in all`;
   if (of === 'user') {
     const message = `a user keeps at most ${room}; there are ${count} others, of ${bytes} bytes: drop one of them`;
-    return new DomainError('too-large', message);
+    return new DomainError('too_large', message);
   }
   const users = of === 'all' ? 'all users' : 'all users who are not of the admin collection';
   const message = `${users} together keep at most ${room}: drop some, or try again when others have gone`;

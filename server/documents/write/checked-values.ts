@@ -27,7 +27,7 @@ export async function checkedValues(
   return file ? { ...file, ...values } : values;
 }
 
-/** The values of a body before any hook. @throws DomainError `invalid`. */
+/** The values of a body before any hook. @throws DomainError `validation_failed`. */
 export async function validValues(hookContext: Writing, body: unknown): Promise<JsonObject> {
   const { request, target, operation, doc } = hookContext;
   noteRequest(request);
@@ -37,7 +37,8 @@ export async function validValues(hookContext: Writing, body: unknown): Promise<
 }
 
 /**
- * The values of a body, checked without other documents. @throws DomainError `invalid` with hints for this caller.
+ * The values of a body, checked without other documents. @throws DomainError `validation_failed` with hints for this
+ * caller.
  */
 export async function hintedValues(
   asked: Pick<Writing, 'request' | 'target'>,

@@ -54,7 +54,8 @@ function keeping({ app: { passwords }, request }: RouteCall, password: string) {
 }
 
 /**
- * Counts a call without a credential: if everybody may sign up, each call costs a hash. @throws DomainError `too-many`.
+ * Counts a call without a credential: if everybody may sign up, each call costs a hash. @throws DomainError
+ * `rate_limited`.
  */
 export async function countSignUp({ app, request }: RouteCall, operation: Write['operation']): Promise<void> {
   if (operation === 'create' && actorOf(request).type === 'anonymous') await countCall(app, request, null);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { invalidFields } from '../../../config/errors.ts';
+import { inBody, invalidFields } from '../../../config/errors.ts';
 import type { Field } from '../../../config/model.ts';
 import { objectsIn } from '../../../config/nesting.ts';
 import { type Json, type JsonObject, memberOf } from '../../../config/schema.ts';
@@ -13,14 +13,17 @@ const maxErrors = 100;
  * field that does not change is not checked: a document that was read can be sent back.
  *
  * @param before the document that is changed; null for a new one.
- * @throws DomainError `invalid` naming each field, nested ones by dotted path.
+ * @throws DomainError `validation_failed` naming each field, nested ones by dotted path.
  */
 export function checkRelations({ app, target }: Call, values: JsonObject, before: JsonObject | null): void {
   const changed = target.model.fields.filter(
     ({ name }) => !before || !isDeepStrictEqual(memberOf(values, name), memberOf(before, name)),
   );
   const errors = danglingIn(app, changed, values).map(({ field, id, slug }) => {
-    return { field, message: `${field} must be the id of a document of ${slug}, got ${show(id)}` };
+    return {
+      ...inBody(field, 'reference_not_found'),
+      message: `${field} must be the id of a document of ${slug}, got ${show(id)}`,
+    };
   });
   if (errors.length > 0) throw invalidFields(errors);
 }

@@ -1,4 +1,4 @@
-import { DomainError } from '../../../config/errors.ts';
+import { DomainError, inBody } from '../../../config/errors.ts';
 import { batchStream } from '../../../events/facts/catalogue.ts';
 import type { Actor } from '../../../events/facts/envelope.ts';
 import { type Change, type Claim, type Command, changeOf, type FirstAnswer } from '../../../events/facts/log.ts';
@@ -139,7 +139,7 @@ async function untilFirst<T>({ app, request }: RouteCall, actor: Actor, decide: 
     if (outcome.conflict === 'idempotency') throw new RepeatedError(outcome.first);
     if (outcome.conflict === 'claim') await refuse(outcome.claim);
   }
-  throw new DomainError('conflict', 'others keep changing this document; read it and try again');
+  throw new DomainError('write_conflict', 'others keep changing this document; read it and try again');
 }
 
 /** The claims that other documents have. @param known one that the log found, which this thread may not know yet. */
@@ -154,9 +154,9 @@ export function heldAmong({ events }: App, claims: readonly Claim[], known: Clai
 /** The refusal of a change whose unique values other documents have. */
 export function taken(claims: readonly Pick<Claim, 'scope'>[]): DomainError {
   const errors = claims.map(({ scope }) => {
-    return { field: fieldOf(scope), message: `${fieldOf(scope)} is taken by another document` };
+    return { ...inBody(fieldOf(scope), 'unique'), message: `${fieldOf(scope)} is taken by another document` };
   });
-  return new DomainError('conflict', errors.map(({ message }) => message).join('; '), errors);
+  return new DomainError('unique', errors.map(({ message }) => message).join('; '), errors);
 }
 
 /** The path of the field of a unique value. */

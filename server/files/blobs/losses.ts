@@ -1,7 +1,7 @@
 import Joi from 'joi';
 import { compileMembers } from '../../../config/documents.ts';
 import { reasonText } from '../../../config/erasures.ts';
-import { DomainError, invalidField } from '../../../config/errors.ts';
+import { DomainError, inBody, invalidField } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 import { filesStream } from '../../../events/facts/catalogue.ts';
 import type { Header } from '../../../events/facts/envelope.ts';
@@ -33,7 +33,7 @@ type LossCounts = { lost: number; found: number; erased: number };
  * that they are lost, and they are there. The service checks the store before it appends, whatever the command says,
  * and records each file once.
  *
- * @throws DomainError `conflict` if another store is meant, `invalid` if a version names no file.
+ * @throws DomainError `conflict` if another store is meant, `validation_failed` if a version names no file.
  */
 export async function recordLosses(
   { app, request }: StoreCall,
@@ -74,7 +74,10 @@ function namedBy(events: LogReader, file: FileAt, index: number): string | null 
   const [sha256] = event ? filesNamedIn(JSON.parse(event.header) as Header, event.body) : [];
   if (sha256 !== undefined) return sha256;
   const { stream, version } = file;
-  throw invalidField(`files.${index}`, `must be a version that names a file, got ${show(`${stream} ${version}`)}`);
+  throw invalidField(
+    inBody(`files.${index}`, 'reference_not_found'),
+    `must be a version that names a file, got ${show(`${stream} ${version}`)}`,
+  );
 }
 
 function eventOf(events: LogReader, { stream, version }: FileAt): EventText | undefined {

@@ -1,5 +1,6 @@
 import { counted } from '../../../config/counted.ts';
-import { DomainError, invalidField } from '../../../config/errors.ts';
+import { DomainError, inBody, invalidField } from '../../../config/errors.ts';
+import type { FieldErrorCode } from '../../../config/field-error-codes.ts';
 import type { UploadOptions } from '../../../config/model.ts';
 import { showAll } from '../../../config/suggest.ts';
 import { joinChunks } from '../../platform/chunks.ts';
@@ -16,13 +17,13 @@ export type Inspection = { mimeType: string; width: number | null; height: numbe
 /** Looks at a file on its way in. */
 type Inspector = {
   /**
-   * Gets every chunk. @throws DomainError `too-large` as soon as the file is, `invalid` on `file` for a type not
-   * allowed.
+   * Gets every chunk. @throws DomainError `file_too_large` as soon as the file is, `validation_failed` on `file` for a
+   * type not allowed.
    */
   look: (chunk: Buffer) => void | Promise<void>;
   /**
-   * After the last chunk, with the whole file on disk. @throws DomainError as `look` does, and `invalid` for an empty
-   * file.
+   * After the last chunk, with the whole file on disk. @throws DomainError as `look` does, and `validation_failed` for
+   * an empty file.
    */
   finish: (path: string) => Promise<Inspection>;
 };
@@ -66,7 +67,7 @@ export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspecto
 
   function check(mimeType: string): void {
     if (isAllowed(mimeType, mimeTypes)) return;
-    refuse(`must be of type ${showAll(mimeTypes ?? [])}; by its bytes it is ${JSON.stringify(mimeType)}`);
+    refuse('file_type', `must be of type ${showAll(mimeTypes ?? [])}; by its bytes it is ${JSON.stringify(mimeType)}`);
   }
 
   return {
@@ -84,7 +85,7 @@ export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspecto
       else if (!isAllowed('application/octet-stream', mimeTypes)) check('text/plain');
     },
     async finish(path) {
-      if (size === 0) refuse('must not be empty');
+      if (size === 0) refuse('file_invalid', 'must not be empty');
       if (head !== null) await readHead(head.bytes());
       const mimeType = signature ?? (text.isWhole() ? 'text/plain' : 'application/octet-stream');
       check(mimeType);
@@ -96,11 +97,13 @@ export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspecto
 /** The refusal of a file that is larger than its collection takes. */
 export function fileTooLarge(maxFileSize: number): DomainError {
   const message = `file must be at most ${counted(maxFileSize, 'byte')}`;
-  return new DomainError('too-large', message, [{ field: 'file', message }]);
+  return new DomainError('file_too_large', message, [
+    { ...inBody('file', 'file_too_large', { limit: maxFileSize }), message },
+  ]);
 }
 
-function refuse(message: string): never {
-  throw invalidField('file', message);
+function refuse(code: FieldErrorCode, message: string): never {
+  throw invalidField(inBody('file', code), message);
 }
 
 /** The type that the first bytes show; null when they show none. */

@@ -1,4 +1,4 @@
-import { cutField, type FieldError, invalidFields } from '../../../config/errors.ts';
+import { cutField, type Fault, type FieldError, inBody, invalidFields } from '../../../config/errors.ts';
 import { typeFacts } from '../../../config/field-types.ts';
 import type { Field } from '../../../config/model.ts';
 import type { Json, JsonObject } from '../../../config/schema.ts';
@@ -17,8 +17,8 @@ const isRepeatable = (field: Field) => field.type === 'multiSelect' || field.has
  * Prepares the conversion of the texts of a form into a JSON body. A text that does not have the form of its field's
  * type stays a text, which the validator then refuses; so do unknown names.
  *
- * @throws DomainError `invalid` naming every field that is given twice and is not a list, is not JSON although the
- *   field takes any JSON, or holds whole numbers that JSON does not keep.
+ * @throws DomainError `validation_failed` naming every field that is given twice and is not a list, is not JSON
+ * although the   field takes any JSON, or holds whole numbers that JSON does not keep.
  */
 export function compileTexts(fields: readonly Field[]): (texts: FormTexts) => JsonObject {
   const byName = new Map(fields.map((field) => [field.name, field]));
@@ -26,17 +26,18 @@ export function compileTexts(fields: readonly Field[]): (texts: FormTexts) => Js
   return (texts) => {
     const values: [string, Json][] = [];
     const errors: FieldError[] = [];
-    const refuse = (field: string, problem: string) => errors.push({ field, message: `${field} ${problem}` });
+    const refuse = (fault: Fault, problem: string) => errors.push({ ...fault, message: `${fault.field} ${problem}` });
     for (const [name, [first = '', ...more]] of texts) {
       const field = byName.get(name);
       if (!field || field.isServerMade || field.type === 'join') values.push([name, first]);
       else if (isRepeatable(field)) values.push([name, more.length > 0 ? [first, ...more] : readOneOfList(first)]);
-      else if (more.length > 0) refuse(name, 'is given twice');
+      else if (more.length > 0) refuse(inBody(name, 'duplicate'), 'is given twice');
       else {
         const value = readOne(field, first);
         const lost = value !== undefined && isReadAsJson(field) ? lostNumbers(first) : [];
-        for (const { path, problem } of lost) refuse(cutField([name, ...path].join('.')), `must ${problem}`);
-        if (value === undefined) refuse(name, `must be JSON, got ${show(first)}`);
+        for (const { path, problem } of lost)
+          refuse(inBody(cutField([name, ...path].join('.')), 'unsafe_number'), `must ${problem}`);
+        if (value === undefined) refuse(inBody(name, 'type'), `must be JSON, got ${show(first)}`);
         else values.push([name, value]);
       }
     }

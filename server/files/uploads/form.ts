@@ -1,5 +1,5 @@
 import type { Request } from '@hapi/hapi';
-import { DomainError, invalidField } from '../../../config/errors.ts';
+import { DomainError, inBody, inHeader, invalidBody, invalidField, invalidFields } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 import { refuseEncoded } from '../../http/body.ts';
 import { type Pace, pacedBody } from '../../http/pace.ts';
@@ -36,7 +36,7 @@ export function longestForm(maxFileSize: number, maxTextBytes: number): number {
 /**
  * The boundary of a form by its content-type; null for other types.
  *
- * @throws DomainError `invalid` if it is missing or malformed.
+ * @throws DomainError `validation_failed` if it is missing or malformed.
  */
 export function boundaryOf(contentType: string): string | null {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim());
@@ -47,12 +47,12 @@ export function boundaryOf(contentType: string): string | null {
   if (boundary.length <= maxBoundaryLength && /^[\w'()+,./:=? -]*[\w'()+,./:=?-]$/.test(boundary)) return boundary;
   const problem = boundary === '' ? 'lacks the boundary' : `has a boundary that cannot be, ${show(boundary)}`;
   const message = `the content-type ${formType} ${problem}`;
-  throw new DomainError('invalid', message, [{ field: 'content-type', message }]);
+  throw invalidFields([{ ...inHeader('content-type', 'format'), message }]);
 }
 
 /** The refusal of a body of a type that the route does not take, in hapi's words. */
 export function wrongType(): DomainError {
-  return new DomainError('unsupported-type', 'Unsupported Media Type');
+  return new DomainError('unsupported_media_type', 'Unsupported Media Type');
 }
 
 /**
@@ -60,8 +60,8 @@ export function wrongType(): DomainError {
  * does not matter. An empty file input, as browsers send it, counts as absent.
  *
  * @param bounds `maxTextBytes`: of all texts together.
- * @throws DomainError `invalid` or `too-large`; `unsupported-type` for a compressed body, `too-slow` for one that
- * arrives too slowly.
+ * @throws DomainError `validation_failed` or `too_large`; `unsupported_media_type` for a compressed body,
+ * `request_timeout` for one that arrives too slowly.
  */
 export async function readForm<T>(
   request: Request,
@@ -78,18 +78,20 @@ export async function readForm<T>(
   let files = 0;
   for await (const part of readParts(bounds.around(pacedBody(request, pace)), boundary)) {
     count += 1;
-    if (count > maxParts) throw new DomainError('invalid', `the body must have at most ${maxParts} parts`);
+    if (count > maxParts)
+      throw invalidBody('max_items', `the body must have at most ${maxParts} parts`, { limit: maxParts });
     checkName(part);
     if (isText(part)) {
       if (part.name === filePart)
-        throw invalidField(filePart, 'must be sent as a file, with a filename, not as a text');
+        throw invalidField(inBody(filePart, 'type'), 'must be sent as a file, with a filename, not as a text');
       const known = texts.get(part.name) ?? [];
       texts.set(part.name, known);
       known.push(await readText(part, bounds.text));
     } else {
-      if (part.name !== filePart) throw invalidField(part.name, 'is not a file field; the file is sent as "file"');
+      if (part.name !== filePart)
+        throw invalidField(inBody(part.name, 'misplaced'), 'is not a file field; the file is sent as "file"');
       files += 1;
-      if (files > 1) throw invalidField(filePart, 'must be sent once: a document has one file');
+      if (files > 1) throw invalidField(inBody(filePart, 'duplicate'), 'must be sent once: a document has one file');
       const content = await contentOf(part, bounds.file);
       if (content) file = await take({ filename: part.filename ?? '', content });
     }
@@ -119,13 +121,13 @@ function boundsOf(maxTextBytes: number): Bounds {
       const chunk = await source();
       outside += chunk?.length ?? 0;
       if (outside > maxTextBytes + otherBytes)
-        throw new DomainError('too-large', 'the body is too long beside its file');
+        throw new DomainError('body_too_large', 'the body is too long beside its file');
       return chunk;
     },
     text(bytes) {
       inTexts += bytes;
       if (inTexts <= maxTextBytes) return;
-      throw new DomainError('too-large', `the fields of the form must be at most ${maxTextBytes} bytes together`);
+      throw new DomainError('body_too_large', `the fields of the form must be at most ${maxTextBytes} bytes together`);
     },
     file(bytes) {
       outside -= bytes;
@@ -136,10 +138,11 @@ function boundsOf(maxTextBytes: number): Bounds {
 function checkName({ name }: FormPart): void {
   if (name.length > maxNameLength) {
     const message = `the name of a field must be at most ${maxNameLength} characters, got ${show(name)}`;
-    throw new DomainError('invalid', message, [{ field: `${name.slice(0, maxNameLength)}…`, message }]);
+    const fault = inBody(`${name.slice(0, maxNameLength)}…`, 'max_length', { limit: maxNameLength });
+    throw invalidFields([{ ...fault, message }]);
   }
   // JSON bodies must not hold it either.
-  if (name === '__proto__') throw invalidField(name, 'is not a field');
+  if (name === '__proto__') throw invalidField(inBody(name, 'unknown_field'), 'is not a field');
 }
 
 async function readText({ name, content }: FormPart, count: (bytes: number) => void): Promise<string> {
@@ -149,7 +152,7 @@ async function readText({ name, content }: FormPart, count: (bytes: number) => v
     joined.add(chunk);
   }
   const text = utf8Text(joined.bytes());
-  if (text === null) throw invalidField(name, 'is not valid UTF-8');
+  if (text === null) throw invalidField(inBody(name, 'unsafe_characters'), 'is not valid UTF-8');
   return text;
 }
 

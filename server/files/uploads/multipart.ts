@@ -1,5 +1,5 @@
 import { decodeExtended, parse } from 'content-disposition';
-import { DomainError } from '../../../config/errors.ts';
+import { type DomainError, invalidBody } from '../../../config/errors.ts';
 import { joinChunks, utf8Text } from '../../platform/chunks.ts';
 
 /**
@@ -24,7 +24,7 @@ const carriageReturn = 13;
  * asked for. The rest of an unread part is skipped. Nothing is ignored: a part without a name is a refusal, and so is
  * text that is not UTF-8.
  *
- * @throws DomainError `invalid` for a malformed or truncated body, and errors of the source.
+ * @throws DomainError `validation_failed` for a malformed or truncated body, and errors of the source.
  */
 export async function* readParts(source: ByteSource, boundary: string): AsyncGenerator<FormPart, void> {
   const reader = createReader(source);
@@ -179,5 +179,5 @@ function readHeaders(text: string): Map<string, string> {
 }
 
 function malformed(problem: string): DomainError {
-  return new DomainError('invalid', `the body is not valid multipart/form-data: ${problem}`);
+  return invalidBody('format', `the body is not valid multipart/form-data: ${problem}`);
 }

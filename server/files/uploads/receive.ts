@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import Boom from '@hapi/boom';
 import type { Request } from '@hapi/hapi';
-import { DomainError, invalidField } from '../../../config/errors.ts';
+import { DomainError, inBody, invalidField } from '../../../config/errors.ts';
 import type { UploadOptions } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import type { FileValues } from '../../../config/uploads.ts';
@@ -42,8 +42,8 @@ type Receiving = {
 /**
  * Reads a form, and its file into the folder `incoming`. The upload must be released, however the write ends.
  *
- * @throws DomainError `invalid` or `too-large`; BlobsUnavailableError if there is no disk space for the file. Then
- *   nothing of it is left.
+ * @throws DomainError `validation_failed` or `too_large`; BlobsUnavailableError if there is no disk space for the file.
+ * Then   nothing of it is left.
  */
 export async function receiveForm({ app, request, options, readTexts }: Receiving): Promise<ReceivedContent> {
   const received: string[] = [];
@@ -102,5 +102,8 @@ function isRefusal(error: unknown): boolean {
 
 /** The refusal of a new document of an upload collection that comes without its file. */
 export function fileMissing(): DomainError {
-  return invalidField(filePart, `is required: send the document as ${formType}, with a part "${filePart}"`);
+  return invalidField(
+    inBody(filePart, 'required'),
+    `is required: send the document as ${formType}, with a part "${filePart}"`,
+  );
 }

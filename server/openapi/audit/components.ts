@@ -15,9 +15,8 @@ import {
   type Shape,
   text,
   time,
-  whole,
 } from '../basics.ts';
-import { errorSchemas } from '../error-components.ts';
+import { errorSchema, errorSchemas } from '../error-components.ts';
 import type { ApiSchema } from '../fields.ts';
 import { actor, eventByRules, eventSchemas } from './event-components.ts';
 import { historySchemas } from './history-components.ts';
@@ -26,7 +25,7 @@ import { proofSchemas, signingKeySchemas } from './proof-components.ts';
 const slug = described(text, 'The slug of a collection, current or former.');
 
 /** The refusal of anything but a wrong request, which alone names fields. */
-const refusal = closed({ statusCode: whole, error: text, message: text });
+const refusal = errorSchema({});
 
 const taken = closed({
   versions: count,

@@ -13,5 +13,5 @@ export function movedPath(request: Request): DomainError | null {
   const found = moved.find(([former]) => former.test(request.path));
   if (!found) return null;
   const today = `${request.method.toUpperCase()} ${request.path.replace(...found)}`;
-  return new DomainError('not-found', `${noRoute(request).message}: it is ${today} now`);
+  return new DomainError('route_not_found', `${noRoute(request).message}: it is ${today} now`);
 }

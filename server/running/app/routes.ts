@@ -92,7 +92,7 @@ function formerPath({ model, collections, formerSlugs }: RoutedApp, request: Req
   const isNamed = actorOf(request).type !== 'anonymous' && !isOutsideScopes(request, target.model, 'read');
   if (!isNamed && !model.publicSchema) return null;
   const now = `the collection ${slug} is ${target.slug} now, under ${before}${target.slug}`;
-  return new DomainError('not-found', `${noRoute(request).message}: ${now}`);
+  return new DomainError('route_not_found', `${noRoute(request).message}: ${now}`);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:http';
 import Boom from '@hapi/boom';
 import type { Logger } from 'pino';
+import { codeOfStatus } from '../../http/status-codes.ts';
 
 /** Passes the requests of another server to ours, which never listens. */
 type Gate = {
@@ -78,7 +79,7 @@ export function refuseUnknown(response: ServerResponse, message: string): void {
 /** Answers with an error as the contract has it (section 7). */
 function refuse(response: ServerResponse, statusCode: number, message: string): void {
   const { error } = new Boom.Boom('', { statusCode }).output.payload;
-  const body = JSON.stringify({ statusCode, error, message });
+  const body = JSON.stringify({ statusCode, error, message, code: codeOfStatus(statusCode) });
   response.writeHead(statusCode, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(body),

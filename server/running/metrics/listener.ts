@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Boom from '@hapi/boom';
 import type { Logger } from 'pino';
+import { codeOfStatus } from '../../http/status-codes.ts';
 import { mayRead, metricsType } from './routes.ts';
 
 // An import would load all of fetch too.
@@ -59,5 +60,5 @@ function refuse(response: ServerResponse, statusCode: number, headers: Record<st
   const { error } = new Boom.Boom('', { statusCode }).output.payload;
   if (response.headersSent) return;
   response.writeHead(statusCode, { ...headers, 'content-type': 'application/json; charset=utf-8' });
-  response.end(JSON.stringify({ statusCode, error, message: error }));
+  response.end(JSON.stringify({ statusCode, error, message: error, code: codeOfStatus(statusCode) }));
 }

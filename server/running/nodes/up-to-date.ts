@@ -1,5 +1,5 @@
 import type { Request, Server } from '@hapi/hapi';
-import { DomainError, invalidField } from '../../../config/errors.ts';
+import { DomainError, inHeader, invalidField } from '../../../config/errors.ts';
 import { shareNext } from '../../../events/replica/share-next.ts';
 import { isConfiguredKey } from '../../callers/authentication.ts';
 import type { Agreement } from '../../platform/state.ts';
@@ -93,6 +93,6 @@ function positionIn({ headers }: Request): number {
   const text: unknown = headers[header];
   if (text === undefined) return 0;
   if (typeof text !== 'string' || !/^\d{1,15}$/.test(text))
-    throw invalidField(header, 'must be a position, as the answer to a write has it');
+    throw invalidField(inHeader(header, 'format'), 'must be a position, as the answer to a write has it');
   return Number(text);
 }

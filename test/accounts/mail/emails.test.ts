@@ -50,6 +50,9 @@ describe('The e-mail of an account (2.2)', () => {
 
   it('cannot be missing or cleared', async () => {
     const { status, body } = await service.call('POST', '/api/collections/users', {});
-    assert.deepEqual([status, body.errors], [400, [{ field: 'email', message: 'email is required' }]]);
+    assert.deepEqual(
+      [status, body.errors],
+      [400, [{ field: 'email', in: 'body', code: 'required', message: 'email is required' }]],
+    );
   });
 });

@@ -253,6 +253,7 @@ describe('An erasure', () => {
     assert.deepEqual(all.map(({ status }) => status).sort(), [201, 409, 409, 409]);
     const again = await erase('posts', id, {}, '?dryRun=true');
     assert.match(again.body.message, /was erased already/);
+    assert.equal(again.body.code, 'erased');
     assert.equal((await erase('posts', 'unknown')).status, 404);
     const unknown = await erase('psts', id);
     assert.deepEqual([unknown.status, /did you mean "posts"/.test(unknown.body.message)], [404, true]);

@@ -55,6 +55,7 @@ describe('If-Match', () => {
       assert.deepEqual(refused, {
         statusCode: 412,
         error: 'Precondition Failed',
+        code: 'stale',
         message: 'the document has changed: it is at version 2, which if-match does not name',
         version: 2,
         etag: headers.get('etag'),
@@ -124,7 +125,7 @@ describe('If-Match', () => {
       );
     };
     const blind = await change('blind');
-    assert.deepEqual(Object.keys(blind.body).sort(), ['error', 'message', 'statusCode', 'version']);
+    assert.deepEqual(Object.keys(blind.body).sort(), ['code', 'error', 'message', 'statusCode', 'version']);
     const reader = await change('reader');
     assert.deepEqual(reader.body.fields, [{ field: 'title', current: 'b' }]);
     assert.equal((await change('stranger')).status, 401);

@@ -134,6 +134,7 @@ describe('A file that the store does not give as it was received', () => {
       assert.deepEqual(await answer.json(), {
         statusCode: 500,
         error: 'Internal Server Error',
+        code: 'internal',
         message: 'An internal server error occurred',
       });
       assert.equal(lines.length, 1);
@@ -158,6 +159,7 @@ describe('A file that the store does not give as it was received', () => {
       assert.deepEqual(await answer.json(), {
         statusCode: 503,
         error: 'Service Unavailable',
+        code: 'unavailable',
         message: 'files can be neither kept nor read at the moment: nothing was changed',
       });
       assert.match(lines.pop().err.message, cause);

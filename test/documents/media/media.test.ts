@@ -52,7 +52,7 @@ function getRaw(target: string): Promise<Answer> {
 
 function assertNotFound({ status, body, headers }: Answer, what: string): void {
   assert.equal(status, 404, what);
-  assert.deepEqual(Object.keys(body).sort(), ['error', 'message', 'statusCode'], what);
+  assert.deepEqual(Object.keys(body).sort(), ['code', 'error', 'message', 'statusCode'], what);
   assert.deepEqual([body.statusCode, body.error], [404, 'Not Found'], what);
   assert.match(headers.get('x-request-id') ?? '', /^[\da-f-]{36}$/, what);
 }

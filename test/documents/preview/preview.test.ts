@@ -231,7 +231,15 @@ describe('The draft of a preview', () => {
       const answer = await show(other);
       assert.deepEqual(
         [answer.status, answer.body],
-        [401, { statusCode: 401, error: 'Unauthorized', message: 'the preview token is not valid, or has expired' }],
+        [
+          401,
+          {
+            statusCode: 401,
+            error: 'Unauthorized',
+            code: 'invalid_token',
+            message: 'the preview token is not valid, or has expired',
+          },
+        ],
       );
     }
     // Beside it, a credential that is wrong is refused as everywhere.

@@ -185,7 +185,7 @@ describe('The collector', () => {
       message: 'another log',
     });
     const late = { store: 'the bucket "a"', ...candidates, position: 1 };
-    await assert.rejects(createCollector({ ...options, ready })(late), { code: 'invalid' });
+    await assert.rejects(createCollector({ ...options, ready })(late), { code: 'validation_failed' });
   });
 });
 
@@ -207,7 +207,7 @@ describe('The candidates that a command sends', () => {
       assert.throws(
         () => readCandidates({ ...right, ...wrong }),
         (error: { code: string; errors: { field: string }[] }) =>
-          error.code === 'invalid' && error.errors.some((one) => one.field === field),
+          error.code === 'validation_failed' && error.errors.some((one) => one.field === field),
       );
     });
   }

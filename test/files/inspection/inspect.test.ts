@@ -232,9 +232,9 @@ describe('the type of a file', () => {
 
 describe('what is refused', () => {
   const refused = (message: RegExp) => (error: DomainError) => {
-    assert.equal(error.code, 'invalid');
+    assert.equal(error.code, 'validation_failed');
     assert.match(error.message, message);
-    assert.deepEqual(error.errors, [{ field: 'file', message: error.message }]);
+    assert.partialDeepStrictEqual(error.errors, [{ field: 'file', in: 'body', message: error.message }]);
     return true;
   };
 
@@ -247,13 +247,13 @@ describe('what is refused', () => {
     for (const chunkBytes of [1, 3, 10, 50_000]) {
       for (const size of [9, 10]) await inspect('x'.repeat(size), { ...any, maxFileSize: 10 }, chunkBytes);
       await assert.rejects(inspect('x'.repeat(11), { ...any, maxFileSize: 10 }, chunkBytes), {
-        code: 'too-large',
+        code: 'file_too_large',
         message: 'file must be at most 10 bytes',
       });
     }
     const png = samples.png();
     await inspect(png, { ...any, maxFileSize: png.length });
-    await assert.rejects(inspect(png, { ...any, maxFileSize: png.length - 1 }), { code: 'too-large' });
+    await assert.rejects(inspect(png, { ...any, maxFileSize: png.length - 1 }), { code: 'file_too_large' });
   });
 
   it('is a type that is not allowed, by what the bytes are', async () => {

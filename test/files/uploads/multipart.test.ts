@@ -117,7 +117,7 @@ describe('readParts', () => {
       [form(`--bx\r\n${named}\r\n\r\nx\r\n`), /something stands behind a boundary/],
       [form(`--b${' '.repeat(1000)}\r\n${named}\r\n\r\nx\r\n`), /something stands behind a boundary/],
     ] as const) {
-      await assert.rejects(read(body, [1000]), { code: 'invalid', message }, body.slice(0, 100));
+      await assert.rejects(read(body, [1000]), { code: 'validation_failed', message }, body.slice(0, 100));
     }
     const broken = Buffer.from(form(part(disposition('name="a"; filename="\xff\xfe"'))), 'latin1');
     await assert.rejects(read(broken), { message: /the headers of a part are not valid UTF-8/ });

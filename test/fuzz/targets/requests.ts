@@ -18,7 +18,7 @@ import type { HereService } from '../../helpers/embedded.ts';
 import { request } from '../../helpers/requests.ts';
 import { orRefused, orRefusedLater, type Target } from '../target.ts';
 
-const isInvalid = (error: unknown) => error instanceof DomainError && error.code === 'invalid';
+const isInvalid = (error: unknown) => error instanceof DomainError && error.code === 'validation_failed';
 const bytesOf = (texts: readonly string[]) => texts.map((text) => Buffer.from(text));
 
 type ReadPart = { head: { name: string; filename: string | null; type: string }; content: string };

@@ -396,7 +396,7 @@ describe('Sites of one process', () => {
 
   it('say what is wrong in the form of the contract, also to what is hardly a request', async () => {
     const { status, body, headers } = await call('GET', '/api/collections/posts');
-    assert.deepEqual([status, Object.keys(body).sort()], [401, ['error', 'message', 'statusCode']]);
+    assert.deepEqual([status, Object.keys(body).sort()], [401, ['code', 'error', 'message', 'statusCode']]);
     assert.ok(headers.get('x-request-id'));
     assert.equal((await call('GET', '/api/collections/posts', at('delta'))).text, JSON.stringify(body));
     const twice = 'GET /api/schemas HTTP/1.1\r\nhost: x\r\nx-site-id: acme\r\nx-site-id: acme\r\n\r\n';

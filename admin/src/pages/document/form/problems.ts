@@ -1,18 +1,20 @@
 import { dataFields, type Field, labelOf } from '../../../schema/fields.ts';
 import { getAt, isObject, type Values } from './values.ts';
 
-type Problem = { field: string; message: string };
+/** `code` as the service has it. */
+type Problem = { field: string; message: string; code?: string };
 
 /**
  * The messages of the service as they are shown at their fields: they name the label of the field, not its path in the
  * body.
  */
 export function saidAtFields(fields: readonly Field[], values: Values, problems: readonly Problem[]): Problem[] {
-  return problems.map(({ field, message }) => {
+  return problems.map(({ field, message, code }) => {
     const label = labelAt(fields, values, field);
     const isNamed = label !== undefined && message.startsWith(`${field} `);
     const said = isNamed ? label + message.slice(field.length) : message;
-    return { field, message: said.replace(/ is required, got (?:null|""|\[\]|undefined)$/, ' is required') };
+    // The form shows what came.
+    return { field, message: code === 'required' ? said.replace(/, got [^,]*$/, '') : said };
   });
 }
 

@@ -40,8 +40,8 @@ const values: Record<FieldType, (field: Field, use: Use) => ApiSchema> = {
 };
 
 /**
- * Describes an object of these fields. In an answer no field is promised: `select` leaves out fields, and so do rules, also
- * inside other fields. In a body unknown names are refused.
+ * Describes an object of these fields. In an answer no field is promised: `select` leaves out fields, and so do rules,
+ * also inside other fields. In a body unknown names are refused.
  *
  * @param own members that are not fields, by name.
  */

@@ -49,9 +49,9 @@ const namesOfStatus: Record<string, string> = {
 /**
  * Writes each answer, parameter and header that a document has more than once only once, in its `components`, and a
  * `$ref` in every other place: without this, most of a document are the same refusals at each operation. Names follow
- * from the meaning, `NotFound`, `Limit`, `collections.posts.where`. Of several parts of one meaning the most frequent has
- * the plain name, the others end in the operation that has them first: `NotFound.readDraft`. The result depends on
- * the document alone.
+ * from the meaning, `NotFound`, `Limit`, `collections.posts.where`. Of several parts with one meaning, the most
+ * frequent part has the plain name, the others end in the operation that has them first: `NotFound.readDraft`. The
+ * result depends on the document alone.
  */
 export function shareParts<D extends Shared>(document: D): D {
   const copy = structuredClone(document);

@@ -94,7 +94,7 @@ export function answerErrors(
       const message = log(response, request);
       if (message !== undefined && !(refusal instanceof DomainError)) boom.output.payload.message = message;
     }
-    if (boom.output.statusCode === 401) boom.output.headers['www-authenticate'] = challengeFor(response);
+    if (boom.output.statusCode === 401) boom.output.headers['www-authenticate'] = challengeFor(request, response);
     addCommon(request, boom.output.headers, addTo);
     // The rest of a body that is too slow is not read.
     return boom.output.statusCode === 408

@@ -188,7 +188,7 @@ describe('GET /api/batches/{batch}', () => {
       const { status, body } = await ask(batch, options);
       assert.deepEqual(
         [status, body],
-        [404, { statusCode: 404, error: 'Not Found', message: `there is no bulk call "${batch}"` }],
+        [404, { statusCode: 404, error: 'Not Found', message: `there is no bulk call "${batch}"`, code: 'not_found' }],
       );
     }
     const { body: key } = await service.call('POST', '/api/keys', {

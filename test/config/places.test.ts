@@ -13,7 +13,7 @@ const lists: Record<string, { members: readonly string[]; places: Record<string,
   'operators of filters': {
     members: operatorNames,
     places: {
-      'docs/rest.md': (operator) => `\`${operator}\``,
+      'docs/filtering.md': (operator) => `\`${operator}\``,
       'cli/client-types/file.ts': (operator) => `${operator}?: `,
     },
   },

@@ -421,6 +421,7 @@ describe('The answers of the audit routes', () => {
     await call(erasures, 404, path, { body });
     await call(erasures, 400, path, { body: '{' });
     await call(erasures, 400, path, { body: {} });
+    await call(erasures, 400, path, { body: { ...body, reason: 'x'.repeat(501) } });
     for (const body of ['[]', 'null', '"x"', '5', '']) {
       const answer = await call(erasures, 400, path, { body });
       assert.deepEqual(

@@ -11,12 +11,12 @@ const statuses: Partial<Record<string, number>> = statusOf;
 
 describe('The codes of errors (7)', () => {
   it('are on the page, each with its status and its meaning', () => {
-    const page = readFileSync(join(root, 'docs/rest.md'), 'utf8');
+    const page = readFileSync(join(root, 'docs/errors.md'), 'utf8');
     const rows = Object.entries(errorCodes).map(([code, meaning]) => {
       return `| \`${code}\` | ${statuses[code] ?? 'any'} | ${meaning.replace(/\.$/, '')} |`;
     });
     const table = `| \`code\` | Status | Meaning |\n|---|---|---|\n${rows.join('\n')}\n\n`;
-    assert.ok(page.includes(table), `docs/rest.md must have this table:\n${table}`);
+    assert.ok(page.includes(table), `docs/errors.md must have this table:\n${table}`);
   });
 
   it('are each met by the test that is named for it, if not by the test of the contract', () => {

@@ -102,24 +102,26 @@ describe('The entries of errors (7)', () => {
   });
 
   it('carry what is wrong with a file, and with a body as a whole', async () => {
-    const form = new FormData();
-    form.set('file', new Blob(['only text']), 'a.png');
-    const sent = await fetch(`${service.url}/api/collections/images`, {
-      method: 'POST',
-      headers: { 'x-api-key': 'test-key-0123456789' },
-      body: form,
-    });
-    const { errors } = (await sent.json()) as { errors: object[] };
-    assert.partialDeepStrictEqual(errors, [{ field: 'file', in: 'body', code: 'file_type' }]);
+    for (const [content, code] of [
+      ['only text', 'file_type'],
+      ['', 'file_invalid'],
+    ] as const) {
+      const form = new FormData();
+      form.set('file', new Blob([content]), 'a.png');
+      const headers = { 'x-api-key': 'test-key-0123456789' };
+      const sent = await fetch(`${service.url}/api/collections/images`, { method: 'POST', headers, body: form });
+      const { errors } = (await sent.json()) as { errors: object[] };
+      assert.partialDeepStrictEqual(errors, [{ field: 'file', in: 'body', code }]);
+    }
     const bulk = await entriesOf('/api/collections/images/bulk', { method: 'POST', body: { docs: [] } });
     assert.deepEqual(bulk, [{ field: '', in: 'body', code: 'invalid' }]);
   });
 
   it('have codes that are on the page, each with its meaning', () => {
-    const page = readFileSync(join(root, 'docs/rest.md'), 'utf8');
+    const page = readFileSync(join(root, 'docs/errors.md'), 'utf8');
     const rows = Object.entries(fieldErrorCodes).map(([code, text]) => `| \`${code}\` | ${text.replace(/\.$/, '')} |`);
     const table = `| \`code\` of an entry | Meaning |\n|---|---|\n${rows.join('\n')}\n\n`;
-    assert.ok(page.includes(table), `docs/rest.md must have this table:\n${table}`);
+    assert.ok(page.includes(table), `docs/errors.md must have this table:\n${table}`);
   });
 
   it('are each met by the test that is named for it, if not by the test of the contract', () => {

@@ -10,7 +10,7 @@ import type { Service } from '../helpers/service.ts';
 import { useFolder } from '../helpers/shared.ts';
 import { runProgram } from './programs.ts';
 
-const text = readFileSync(new URL('../../docs/rest.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../docs/openapi.md', import.meta.url), 'utf8');
 const [section = ''] = /^### Generated clients$.*?(?=^##)/ms.exec(text) ?? [];
 const [serializer = '', ofFetch = '', ofHey = '', ofOrval = ''] = [...section.matchAll(/^```ts\n(.*?)^```$/gms)].map(
   ([, code = '']) => code,
@@ -37,7 +37,7 @@ const uses = `
 
 /** Describes them, as of a service that has loaded the atlas. */
 export function describeGeneratedClients(service: Service): void {
-  describe('the clients that are generated as docs/rest.md says', () => {
+  describe('the clients that are generated as docs/openapi.md says', () => {
     const folder = useFolder();
 
     before(async () => {

@@ -68,7 +68,7 @@ export function described(document: OpenApi, operation: string): OpenApi {
 
 const whole = new WeakMap<object, OpenApi>();
 
-/** A document with the answers, parameters and headers at each operation, as a reader who follows `$ref`s finds them. */
+/** A document with the answers, parameters and headers at each operation, as a reader of `$ref`s finds them. */
 export function inlined(document: OpenApi): OpenApi {
   const shared = ['responses', 'parameters', 'headers'];
   if (!shared.some((kind) => document.components[kind])) return document;

@@ -27,6 +27,7 @@ export function assertCoded(request: string, { status, body }: Pick<Answer, 'sta
 export const entriesMetElsewhere: Record<string, string> = {
   changed_since: 'test/audit/undo.test.ts',
   duplicate: 'test/contract/field-error-codes.test.ts',
+  file_invalid: 'test/contract/field-error-codes.test.ts',
   file_type: 'test/contract/field-error-codes.test.ts',
   forbidden_document: 'test/documents/bulk.test.ts',
   format: 'test/contract/field-error-codes.test.ts',
@@ -59,6 +60,8 @@ export const metElsewhere: Record<string, string> = {
   erased: 'test/audit/erasure/erasures.test.ts',
   expectation_failed: 'test/http/errors.test.ts',
   headers_too_large: 'test/http/errors.test.ts',
+  method_not_allowed: 'test/http/methods.test.ts',
+  not_shown_yet: 'test/documents/passwords.test.ts',
   log_altered: 'test/audit/chosen.test.ts',
   outcome_unknown: 'test/writer/hindrances.alone.test.ts',
   too_large: 'test/accounts/preferences.test.ts',

@@ -53,7 +53,8 @@ describe('A path', () => {
         const { status, headers, body } = await service.call(method, path, undefined, anonymous);
         assert.deepEqual([status, headers.get('allow')], [405, allow], `${method} ${path}`);
         const message = `there is no ${method} ${path}; it takes ${allow}`;
-        const told = method === 'HEAD' ? null : { statusCode: 405, error: 'Method Not Allowed', message };
+        const refusal = { statusCode: 405, error: 'Method Not Allowed', message, code: 'method_not_allowed' };
+        const told = method === 'HEAD' ? null : refusal;
         assert.deepEqual(body, told);
       }
     }

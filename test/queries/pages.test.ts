@@ -33,8 +33,8 @@ const service = useServiceHere(`
     globals: [{ slug: 'site', fields: [{ name: 'title', type: 'text' }] }],
     webhooks: [
       { name: 'first', url: '${url}', secret: '${secret}', globals: ['site'] },
-      { name: 'second', url: '${url}', secret: '${secret}', globals: ['site'], events: ['deleted'] },
-      { name: 'third', url: '${url}', secret: '${secret}', collections: ['posts'], events: ['deleted'] },
+      { name: 'second', url: '${url}', secret: '${secret}', globals: ['site'], events: ['document.deleted'] },
+      { name: 'third', url: '${url}', secret: '${secret}', collections: ['posts'], events: ['document.deleted'] },
     ],
   };`);
 

@@ -140,7 +140,7 @@ describe('the notary', () => {
     };
     const { sign } = keys;
     keys.sign = full;
-    await assert.rejects(notary.checkpoint(), { name: 'DomainError', code: 'unavailable' });
+    await assert.rejects(notary.checkpoint(), { name: 'DomainError', code: 'disk_full' });
     keys.sign = sign;
     assert.equal((await notary.checkpoint()).size, log.head().size);
   });

@@ -2,7 +2,7 @@ import type { Operator } from '../../../../../client/index.ts';
 import { isObject } from './values.ts';
 
 /**
- * Whether values match a where object, as in `admin.condition`, with the operators of filters (docs/rest.md,
+ * Whether values match a where object, as in `admin.condition`, with the operators of filters (docs/filtering.md,
  * Filtering). Several members must all match; `and` and `or` take lists. A path leads with dots through objects and
  * lists; in a list at least one item must match. A related document is only an id here, so a path through it has no
  * value. A condition that cannot be understood matches: it is better to show a field than to hide it.

@@ -1,4 +1,4 @@
-/** A condition of a request, as `where` takes it (docs/rest.md, Filtering). */
+/** A condition of a request, as `where` takes it (docs/filtering.md). */
 export type Where = { [member: string]: unknown };
 
 /** One condition on one path, which a chip shows. */

@@ -1,7 +1,7 @@
 import type { FieldType, Operator } from '../../../../../client/index.ts';
 import type { DataField } from '../../../schema/fields.ts';
 
-/** The operand of each operator of the service (docs/rest.md, Filtering). */
+/** The operand of each operator of the service (docs/filtering.md). */
 const operands: Record<Operator, 'value' | 'values' | 'flag'> = {
   equals: 'value',
   not_equals: 'value',

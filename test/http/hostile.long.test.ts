@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import fc from 'fast-check';
+import { assertCoded } from '../helpers/error-codes.ts';
 import { type Answer, apiKey, type Service, startService } from '../helpers/service.ts';
 import { dial, eventually, received, sendRaw, useService, useStarted } from '../helpers/shared.ts';
 
@@ -45,10 +46,18 @@ const head = (line: string, ...headers: string[]) => [`${line} HTTP/1.1`, 'host:
 function assertError({ status, body }: Pick<Answer, 'status' | 'body'>, about = ''): void {
   const text = JSON.stringify(body);
   assert.ok(status >= 400 && status < 500, `${status} ${text} ${about}`);
-  const { statusCode, error, message, errors, ...rest } = body;
+  assertCoded(about, { status, body });
+  const { statusCode, error, message, code: _, errors, ...rest } = body;
   assert.deepEqual([statusCode, rest], [status, {}], about);
   assert.ok(typeof error === 'string' && error !== '' && typeof message === 'string' && message !== '', about);
-  for (const one of errors ?? []) assert.deepEqual(Object.keys(one), ['field', 'message'], about);
+  const members = ['field', 'in', 'code', 'message', 'limit', 'allowed'];
+  for (const one of errors ?? []) {
+    assert.deepEqual(
+      Object.keys(one).filter((name) => !members.includes(name)),
+      [],
+      about,
+    );
+  }
   // A message may hold the client's own text.
   if (!/node_modules|SELECT/.test(about)) {
     assert.doesNotMatch(text, /node_modules|\.[jt]s[:"]|\n\s+at |SELECT|SQLITE|better-sqlite|\/tmp\/|\/home\//, about);

@@ -257,7 +257,7 @@ describe('A log that somebody has written into', () => {
           const answer = await ask(service, method, path, body);
           assert.equal(answer.status, 500, `${path}: ${answer.body.slice(0, 300)}`);
           const { statusCode, error, message, ...rest } = JSON.parse(answer.body);
-          assert.deepEqual([statusCode, error, rest], [500, 'Internal Server Error', {}]);
+          assert.deepEqual([statusCode, error, rest], [500, 'Internal Server Error', { code: 'log_altered' }]);
           assert.match(message, told, path);
           assert.doesNotMatch(message, /log\.db|SELECT|\/tmp|\.ts/);
         }

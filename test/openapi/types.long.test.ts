@@ -59,7 +59,7 @@ describe('The types that openapi-typescript makes of the documents', () => {
       const unlike: Where = { number: { like: 'x' } };
 
       type Audit = auditComponents['schemas'];
-      isTrue<Same<Answer<auditOperations['audit_events'], 200>['events'], Audit['Event'][]>>();
+      isTrue<Same<Answer<auditOperations['audit_events'], 200>['docs'], Audit['Event'][]>>();
       isTrue<Same<Audit['ErasedEvent']['data'], null>>();
       isTrue<Same<Audit['DocumentDiff']['from'], Audit['Version'] | null>>();
       isTrue<Same<Audit['Erasure']['waitsFor'], 'store' | 'data' | null>>();

@@ -193,7 +193,7 @@ describeWithBucket('A service whose segments are in a bucket', () => {
       forgetFetched();
       const other = await startService(t, config, { data, environment });
       const { status, body } = await other.call('GET', `/api/audit/documents/posts/${id}`);
-      assert.deepEqual([status, Object.keys(body)], [500, ['statusCode', 'error', 'message']]);
+      assert.deepEqual([status, Object.keys(body)], [500, ['statusCode', 'error', 'message', 'code']]);
       assert.ok(body.message.startsWith(`${which} ${outcome}`), body.message);
       await other.stop();
       const verified = await runCommand(['verify', '--data', data], { environment });

@@ -42,7 +42,12 @@ describeWithServers('Nodes whose log does not answer', () => {
     const { status, body } = await nodes.session.call('GET', path, undefined, { headers });
     assert.equal(status, 400);
     assert.deepEqual(body.errors, [
-      { field: 'annals-position', message: 'annals-position must be a position, as the answer to a write has it' },
+      {
+        field: 'annals-position',
+        in: 'header',
+        code: 'format',
+        message: 'annals-position must be a position, as the answer to a write has it',
+      },
     ]);
   });
 

@@ -44,6 +44,8 @@ function rows(format: Format, seeds: readonly string[], words: readonly string[]
       const right = valuesIn((await rowsOf(format, input)) ?? []);
       if (right.length === 0) return;
       const columns = format === 'csv' ? Object.keys(right[0] ?? {}) : [];
+      // A line without its only value is an empty line; an export has `id` in each line.
+      if (columns.length === 1) return;
       const present = fields.filter(({ name }) => columns.includes(name));
       const names = columns.filter((name) => !present.some((field) => field.name === name));
       const documents = Readable.from(right);
@@ -161,10 +163,9 @@ const patterns: Target = {
     );
     if (!pattern || pattern.backtracks !== null) return;
     // The engine of Node tries all ways, so the text is short.
-    const short = [...text].slice(0, 8).join('');
+    const short = [...text].slice(0, pattern.isExponential() ? 2 : 8).join('');
     assert.equal(pattern.matches(short), new RegExp(`^(?:${source})$`, 'u').test(short), `${source} on ${short}`);
     pattern.matches(text.repeat(50));
-    pattern.isExponential();
   },
 };
 

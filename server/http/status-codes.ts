@@ -4,6 +4,7 @@ const codes: Record<number, ErrorCode> = {
   401: 'unauthorized',
   403: 'forbidden',
   404: 'route_not_found',
+  405: 'method_not_allowed',
   408: 'request_timeout',
   413: 'body_too_large',
   415: 'unsupported_media_type',

@@ -46,7 +46,7 @@ export async function readBatch(
   }
   const told = rights.has('headers') ? headers : seen.map(({ header }) => header);
   const { kind, undoes } = originOf(app, headers);
-  const undoing = await undoingOf(app, batch, headers);
+  const undoing = await undoingOf(call, batch, headers);
   const docs: BatchDocument[] = [];
   for (const one of seen.slice((page - 1) * limit, page * limit)) docs.push(await describe(one, rights));
   return {
@@ -109,10 +109,16 @@ async function seenOne({ app, request }: RouteCall, header: Header, rights: Audi
   const target = app.byCategory.get(category);
   if (!target) return null;
   const call = { app, request, target };
-  return (await unlessFaulty(call, isSeen(call, id, rights, header.stream), false)) ? { call, id, header } : null;
+  return (await unlessFaulty(call, isSeen(call, { id, stream: header.stream }, rights), false))
+    ? { call, id, header }
+    : null;
 }
 
-async function isSeen(call: Call<Collection>, id: string, rights: AuditRights, stream: string): Promise<boolean> {
+async function isSeen(
+  call: Call<Collection>,
+  { id, stream }: { id: string; stream: string },
+  rights: AuditRights,
+): Promise<boolean> {
   const today = call.target.documents.current(id);
   if (today) return mayRead(call, today.document);
   const last = newestOf(call, id);

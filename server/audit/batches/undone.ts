@@ -1,6 +1,6 @@
 import { type Header, headerOf } from '../../../events/facts/envelope.ts';
-import type { App } from '../../app.ts';
-import { yieldToEventLoop } from '../../platform/yield.ts';
+import type { RouteCall } from '../../app.ts';
+import { paceOf } from '../../documents/read/reading.ts';
 
 /** The most headers, and the most payloads, that a search for an undoing looks at. */
 const mostHeaders = 10_000;
@@ -19,10 +19,12 @@ const wayBack: { readonly [type: string]: string } = {
  * call, so the next version of its documents names it. One that was forced may come after many versions: it is not
  * found after more than {@link mostHeaders} of them.
  *
- * @param headers the events of the call.
+ * @param headers the events of the bulk call.
+ * @throws DomainError `unavailable` if the search takes too long.
  */
-export async function undoingOf(app: App, batch: string, headers: readonly Header[]): Promise<string | null> {
-  const { events: log } = app;
+export async function undoingOf(call: RouteCall, batch: string, headers: readonly Header[]): Promise<string | null> {
+  const { events: log } = call.app;
+  const pace = paceOf(call);
   const upTo = log.head().size;
   const others = new Set<string>([batch]);
   let left = mostHeaders;
@@ -43,11 +45,12 @@ export async function undoingOf(app: App, batch: string, headers: readonly Heade
       const positions = log.positionsWithin(made.stream, { after: made.position, upTo, limit: Math.min(most, left) });
       left -= positions.length;
       for (const position of positions) {
+        await pace();
         const [text] = log.headers(position - 1, position);
         const header = text === undefined ? null : headerOf(text);
         if (header && undoes(header, made)) return header.batch ?? null;
       }
-      if (positions.length > 100 || made.version % 25 === 0) await yieldToEventLoop();
+      await pace();
     }
   }
   return null;

@@ -194,7 +194,8 @@ describe('GET /metrics', () => {
       assert.equal(status, 200);
       assert.ok(readExposition(text).types.has(requests) || readExposition(text).types.has('annals_log_events'));
       assert.equal((await fetch(new URL('/', url))).status, 404);
-      assert.equal((await fetch(url, { method: 'POST', body: 'x' })).status, 405);
+      const wrong = await fetch(url, { method: 'POST', body: 'x' });
+      assert.deepEqual([wrong.status, ((await wrong.json()) as { code: string }).code], [405, 'method_not_allowed']);
       assert.equal((await scrape(`${service.url}/metrics`, null)).status, 404);
       assert.equal(await service.stop(), 0);
     }

@@ -9,7 +9,7 @@ import {
   memberOf,
 } from '../../config/schema.ts';
 import { readTime } from '../../config/times.ts';
-import type { Claim } from './log.ts';
+import type { Change, Claim } from './log.ts';
 
 /**
  * A unique field: its scope in the claims table, the keys that lead to its value, and whether the value is a time of
@@ -57,6 +57,39 @@ export function claimChanges(
   after: readonly Claim[],
 ): { claims: Claim[]; releases: Claim[] } {
   return { claims: without(after, before), releases: without(before, after) };
+}
+
+/**
+ * Makes the check whether a value is free for the changes of one command: either no stream holds it, or the one that
+ * holds it gives it up in one of them.
+ *
+ * @param holderOf the stream that holds a value before the command; null if none does.
+ */
+export function freeAmong(
+  changes: readonly Pick<Change, 'stream' | 'releases'>[],
+  holderOf: (scope: string, value: string) => string | null,
+): (scope: string, value: string) => boolean {
+  // Most values are free, so most commands never need it.
+  let given: Set<string> | null = null;
+  return (scope, value) => {
+    const holder = holderOf(scope, value);
+    if (holder === null) return true;
+    given ??= new Set(changes.flatMap(textsGivenUp));
+    return given.has(heldText(scope, value, holder));
+  };
+}
+
+/** A stream holds the value of a claim under one of its two texts. */
+function textsGivenUp({ stream, releases }: Pick<Change, 'stream' | 'releases'>): string[] {
+  return releases.flatMap(({ scope, value, former }) =>
+    former === undefined
+      ? [heldText(scope, value, stream)]
+      : [heldText(scope, value, stream), heldText(scope, former, stream)],
+  );
+}
+
+function heldText(scope: string, value: string, stream: string): string {
+  return `${scope}\n${value}\n${stream}`;
 }
 
 function without(claims: readonly Claim[], others: readonly Claim[]): Claim[] {

@@ -35,8 +35,8 @@ export function changeOf(stream: string, events: NewEvent[], expectedVersion: nu
 /** The changes that one request wants to append, decided as a whole. */
 export type Command = Change & {
   /**
-   * Changes of other streams that are recorded after its own change, in this order: all or nothing. A value that one of
-   * them gives up is free only for the next command.
+   * Changes of other streams that are recorded after its own change, in this order: all or nothing. All values that the
+   * command gives up are free for each of its changes, in any order; its stream must hold a value before the command.
    */
   otherStreams?: Change[];
   /** Kept with it for as long as the client may repeat it. */

@@ -1,5 +1,6 @@
 import type { Sqlite } from '../../storage/sqlite.ts';
-import type { Claim, Outcome } from '../facts/log.ts';
+import { freeAmong } from '../facts/claims.ts';
+import type { Change, Claim, Outcome } from '../facts/log.ts';
 import { BrokenLogError } from '../store/log-file.ts';
 import type { LogReader } from './log-reader.ts';
 import type { ShippedClaim } from './shipment.ts';
@@ -12,19 +13,42 @@ export function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
   const insert = db.prepare('INSERT INTO claims VALUES (?, ?, ?)');
   const remove = db.prepare('DELETE FROM claims WHERE scope = ? AND value = ? AND stream = ?');
 
-  /** The conflict over the first value that is taken or claimed twice; null if all are free. */
-  function conflictOver(claims: readonly Claim[]): Outcome | null {
+  /**
+   * The conflict of the changes of one command over the first value that they claim twice, or that another stream
+   * keeps; null for none.
+   */
+  function conflictOver(changes: readonly Change[]): Outcome | null {
     const claimed = new Set<string>();
-    const taken = claims.find(({ scope, value, former }) => {
-      const known = claimed.size;
-      const isSecond = claimed.add(`${scope}\n${value}`).size === known;
-      return isSecond || holderOf(scope, value) !== null || (former && holderOf(scope, former) !== null);
-    });
-    return taken ? { ok: false, conflict: 'claim', claim: taken } : null;
+    const isFree = freeAmong(changes, holderOf);
+    for (const { claims } of changes) {
+      const taken = claims.find(({ scope, value, former }) => {
+        const known = claimed.size;
+        const isSecond = claimed.add(`${scope}\n${value}`).size === known;
+        return isSecond || !isFree(scope, value) || (former !== undefined && !isFree(scope, former));
+      });
+      if (taken) return { ok: false, conflict: 'claim', claim: taken };
+    }
+    return null;
   }
 
-  function take(stream: string, claims: readonly Claim[]): void {
-    for (const { scope, value } of claims) insert.run(scope, value, stream);
+  /**
+   * Gives up all values of the changes of one command, then takes all that they claim, so that one may take what a
+   * later one gives up.
+   *
+   * @returns the changes of claims, in this order. @throws BrokenLogError if a stream does not hold a value.
+   */
+  function exchange(changes: readonly Change[]): Omit<ShippedClaim, 'position'>[] {
+    const done: Omit<ShippedClaim, 'position'>[] = [];
+    for (const { stream, releases } of changes) {
+      for (const { scope, value } of release(stream, releases)) done.push({ stream, scope, value, isTaken: false });
+    }
+    for (const { stream, claims } of changes) {
+      for (const { scope, value } of claims) {
+        insert.run(scope, value, stream);
+        done.push({ stream, scope, value, isTaken: true });
+      }
+    }
+    return done;
   }
 
   /** @returns each value as the stream held it. @throws BrokenLogError if the stream does not hold a value. */
@@ -63,5 +87,5 @@ export function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
     return changes;
   }
 
-  return { conflictOver, take, release, replaceAll, exchangeAll };
+  return { conflictOver, exchange, replaceAll, exchangeAll };
 }

@@ -3,14 +3,13 @@ import { clockStream, schemaVersionOf } from '../facts/catalogue.ts';
 import { commitmentOf, encodeHeader, encodePayload, type Header } from '../facts/envelope.ts';
 import { declaredBy } from '../facts/erasures.ts';
 import { keepIdempotencyRecords } from '../facts/idempotency.ts';
-import type { Change, Claim, Command, NewEvent, Outcome } from '../facts/log.ts';
+import type { Change, Command, NewEvent, Outcome } from '../facts/log.ts';
 import type { Ids } from '../store/ids.ts';
 import { openClaims } from './claim-rows.ts';
 import { openErasing } from './erasing.ts';
 import { type HeaderRows, openHeaderRows } from './header-rows.ts';
 import type { LogReader } from './log-reader.ts';
 import { type Batch, lastTime, type Tip } from './log-tip.ts';
-import type { Rows, ShippedClaim } from './shipment.ts';
 
 export type Recorder = ReturnType<typeof openRecorder>;
 
@@ -25,11 +24,8 @@ type RecorderParts = Tools & {
   erasing: ReturnType<typeof openErasing>;
 };
 
-/**
- * A command that is being written: all its events have one time, and go into one batch. `first`: the position of its
- * first event.
- */
-type Unit = { parts: RecorderParts; command: Command; batch: Batch; recordedAt: string; first: number };
+/** A command that is being written: all its events have one time, and go into one batch. */
+type Unit = { parts: RecorderParts; command: Command; batch: Batch; recordedAt: string };
 
 /** An event, and where and when it is recorded. */
 type PlacedEvent = Pick<Header, 'stream' | 'version' | 'position' | 'recordedAt'> & { event: NewEvent };
@@ -61,19 +57,23 @@ export function openRecorder(db: Sqlite, tools: Tools) {
 }
 
 function record(parts: RecorderParts, command: Command, batch: Batch): Outcome {
-  const { reader, idempotencyRecords, erasing, now, tip } = parts;
+  const { reader, claims, idempotencyRecords, erasing, now, tip } = parts;
   const { stream, events, otherStreams = [], idempotency } = command;
   // Before all else: a command that was recorded conflicts with itself.
   const first = idempotency && idempotencyRecords.find(idempotency.key, now());
   if (first) return { ok: false, conflict: 'idempotency', first };
   const before = reader.versionOf(stream);
-  const conflict = conflictOf(parts, command, before);
+  const changes = [command, ...otherStreams];
+  const conflict = conflictOf(parts, changes, new Map([[stream, before]]));
   if (conflict) return conflict;
 
   // Only a correction of the clock may be earlier than the event before it.
   const recordedAt = stream === clockStream ? timeOf(now()) : timeAfter(parts, batch);
   const erased = declaredBy(command, reader.versionOf);
-  const unit = { parts, command, batch, recordedAt, first: lastPosition(tip, batch) + 1 };
+  const unit = { parts, command, batch, recordedAt };
+  const moved = claims.exchange(changes);
+  const ofFirst = lastPosition(tip, batch) + 1;
+  for (const one of moved) batch.rows?.claims.push({ position: ofFirst, ...one });
   write(unit, command, before);
   const position = lastPosition(tip, batch);
   for (const change of otherStreams) write(unit, change, reader.versionOf(change.stream));
@@ -91,33 +91,28 @@ function record(parts: RecorderParts, command: Command, batch: Batch): Outcome {
   return { ok: true, position, version, recordedAt };
 }
 
-/** The first conflict of a command whose stream has a version before it; null for none. */
-function conflictOf(parts: RecorderParts, command: Command, before: number): Outcome | null {
-  if (isStale(command.expectedVersion, before)) return { ok: false, conflict: 'version', version: before };
-  // Most commands change one stream, and are spared what several streams need.
-  return command.otherStreams?.length
-    ? conflictAmong(parts, [command, ...command.otherStreams])
-    : parts.claims.conflictOver(command.claims);
-}
-
-/** The first conflict of several changes. Each sees those before it: their events count, their values are taken. */
-function conflictAmong({ reader, claims }: RecorderParts, changes: readonly Change[]): Outcome | null {
-  const versions = new Map<string, number>();
+/**
+ * The first conflict of the changes of a command; null for none. Each sees the events of those before it.
+ *
+ * @param versions of streams that were read already; it is changed.
+ */
+function conflictOf(
+  { reader, claims }: RecorderParts,
+  changes: readonly Change[],
+  versions: Map<string, number>,
+): Outcome | null {
   for (const { stream, expectedVersion, events } of changes) {
     const version = versions.get(stream) ?? reader.versionOf(stream);
     if (isStale(expectedVersion, version)) return { ok: false, conflict: 'version', version };
     versions.set(stream, version + events.length);
   }
-  return claims.conflictOver(changes.flatMap((change) => change.claims));
+  return claims.conflictOver(changes);
 }
 
-function write({ parts, command, batch, recordedAt, first }: Unit, change: Change, before: number): void {
-  const { claims, tip } = parts;
+function write({ parts, command, batch, recordedAt }: Unit, change: Change, before: number): void {
+  const { tip } = parts;
   const { stream, rule } = change;
   const cause = rule === undefined ? command : { ...command, context: { ...command.context, rule } };
-  const released = claims.release(stream, change.releases);
-  claims.take(stream, change.claims);
-  if (batch.rows) noteClaims(batch.rows, { position: first, stream }, { released, taken: change.claims });
   const after = lastPosition(tip, batch);
   change.events.forEach((event, index) => {
     const placed = { event, stream, version: before + index + 1, position: after + index + 1, recordedAt };
@@ -168,16 +163,6 @@ function timeOf(milliseconds: number): string {
 function prune({ idempotencyRecords, tip, now }: RecorderParts): void {
   // The log's time is ahead if a clock that was wrong for a moment has been put back.
   idempotencyRecords.prune(Math.min(Date.parse(tip.head().recordedAt) || 0, now()));
-}
-
-/** Notes in rows which values a change has given up, and which it has taken. */
-function noteClaims(
-  { claims }: Rows,
-  by: Pick<ShippedClaim, 'position' | 'stream'>,
-  { released, taken }: { released: readonly Claim[]; taken: readonly Claim[] },
-): void {
-  for (const { scope, value } of released) claims.push({ ...by, scope, value, isTaken: false });
-  for (const { scope, value } of taken) claims.push({ ...by, scope, value, isTaken: true });
 }
 
 function isStale(expectedVersion: number | null, version: number): boolean {

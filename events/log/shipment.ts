@@ -10,8 +10,7 @@ type ShippedEvent = Pick<Header, 'position' | 'id' | 'stream' | 'version'> & { h
 
 /**
  * A unique value that a stream takes or gives up. `position`: that of the first event of the command, so no two
- * commands have the same. At one position no value is twice, but at that of a changed schema: there those that are
- * given up come first.
+ * commands have the same. At one position those that are given up come first: a command may take what it gives up.
  */
 export type ShippedClaim = { position: number; stream: string; scope: string; value: string; isTaken: boolean };
 

@@ -16,6 +16,7 @@ import { createIds } from '../../events/store/ids.ts';
 import { BrokenLogError, createLog, isLog } from '../../events/store/log-file.ts';
 import { verifyLog } from '../../events/verify/verify.ts';
 import { isDiskFull, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { runsOf, seenOf } from '../helpers/runs.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import { change, claim, command, contentOf, headersOf, noon, openTestLog, positionsOf, seals } from './logs.ts';
 
@@ -453,7 +454,9 @@ describe('appending to the log', () => {
       offset: fc.constantFrom(0, 0, 0, 0, 0, 1, -1, null),
       events: fc.integer({ min: 1, max: 3 }),
       claim: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+      isGiving: fc.boolean(),
     });
+    let [taken, swapped] = [0, 0];
     const unit = fc.array(step, { minLength: 1, maxLength: 3 });
     fc.assert(
       fc.property(fc.array(fc.array(unit, { minLength: 1, maxLength: 6 }), { maxLength: 12 }), (batches) => {
@@ -467,7 +470,7 @@ describe('appending to the log', () => {
           const known = model;
           const commands = batch.map((steps) => {
             const ahead = new Map<string, number>();
-            const [first, ...otherStreams] = steps.map(({ stream, offset, events, claim: wanted }) => {
+            const [first, ...otherStreams] = steps.map(({ stream, offset, events, claim: wanted, isGiving }) => {
               const name = `posts/${stream}`;
               const own = [...known.held].filter(([, holder]) => holder === name).map(([value]) => value);
               const claims = wanted === undefined || own.includes(String(wanted)) ? [] : [claim(String(wanted))];
@@ -476,7 +479,7 @@ describe('appending to the log', () => {
               return change(name, offset === null ? null : Math.max(0, version + offset), {
                 events: Array.from({ length: events }, () => ({ type: 'document.updated', data: {} })),
                 claims,
-                releases: claims.length > 0 ? own.map((value) => claim(value)) : [],
+                releases: claims.length > 0 || isGiving ? own.map((value) => claim(value)) : [],
               });
             }) as [Change, ...Change[]];
             return command('', null, { ...first, ...(otherStreams.length > 0 ? { otherStreams } : {}) });
@@ -487,6 +490,10 @@ describe('appending to the log', () => {
             if (expected.outcome) assert.deepEqual(outcomes[index], expected.outcome);
             // The command guessed the version that the batch would bring, but not that its value would be gone by then.
             else assert.match(String(outcomes[index]), /does not hold its value/);
+            const passed = passedOn(model, expected.after, one);
+            if (passed.length > 0) taken += 1;
+            if (passed.some(([from, to]) => passed.some(([other, back]) => from === back && to === other)))
+              swapped += 1;
             model = expected.after;
           }
         }
@@ -499,8 +506,9 @@ describe('appending to the log', () => {
         assert.deepEqual(new Map(stored.map(([value, stream]) => [JSON.parse(value) as string, stream])), model.held);
         db.close();
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 100) },
+      { numRuns: runsOf(2000) },
     );
+    assert.ok(taken >= seenOf(400, 2000) && swapped >= seenOf(25, 2000), `${taken} taken over, ${swapped} swapped`);
   });
 });
 
@@ -659,23 +667,38 @@ function recordIn(before: Model, { otherStreams = [], ...own }: Command): { outc
     }
     versions.set(stream, version + events.length);
   }
-  const taken = new Set(before.held.keys());
+  const given = changes.flatMap(({ stream, releases }) =>
+    releases.map(({ value }): [string, string] => [JSON.parse(value), stream]),
+  );
+  const kept = [...before.held].filter(
+    ([value, holder]) => !given.some((one) => one[0] === value && one[1] === holder),
+  );
+  const taken = new Set(kept.map(([value]) => value));
   for (const wanted of changes.flatMap(({ claims }) => claims)) {
     const value = JSON.parse(wanted.value) as string;
     if (taken.has(value)) return { outcome: { ok: false, conflict: 'claim', claim: wanted }, after: before };
     taken.add(value);
   }
   const held = new Map(before.held);
-  for (const { stream, claims, releases } of changes) {
-    for (const { value } of releases) {
-      if (held.get(JSON.parse(value)) !== stream) return { outcome: null, after: before };
-      held.delete(JSON.parse(value));
-    }
-    for (const { value } of claims) held.set(JSON.parse(value), stream);
+  for (const [value, stream] of given) {
+    if (held.get(value) !== stream) return { outcome: null, after: before };
+    held.delete(value);
   }
+  for (const { stream, claims } of changes) for (const { value } of claims) held.set(JSON.parse(value), stream);
   const size = before.size + changes.reduce((sum, { events }) => sum + events.length, 0);
   const position = before.size + own.events.length;
   const version = (before.versions.get(own.stream) ?? 0) + own.events.length;
   const outcome: Outcome = { ok: true, position, version, recordedAt: new Date(noon).toISOString() };
   return { outcome, after: { size, versions, held } };
+}
+
+/** The values that a command has taken from one of its streams for another: both streams of each. */
+function passedOn(before: Model, after: Model, { otherStreams = [], ...own }: Command): [from: string, to: string][] {
+  if (before === after) return [];
+  return [own, ...otherStreams].flatMap(({ stream, claims }) =>
+    claims.flatMap(({ value }): [string, string][] => {
+      const from = before.held.get(JSON.parse(value));
+      return from === undefined || from === stream ? [] : [[from, stream]];
+    }),
+  );
 }

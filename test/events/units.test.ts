@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { Command, Outcome } from '../../events/facts/log.ts';
+import type { Change, Command, Outcome } from '../../events/facts/log.ts';
 import { createIds, type Ids } from '../../events/store/ids.ts';
 import { verifyLog } from '../../events/verify/verify.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
-import { change, claim, command, contentOf, headersOf, noon, type Opened, openTestLog } from './logs.ts';
+import { change, claim, command, contentOf, headersOf, noon, type Opened, openTestLog, positionsOf } from './logs.ts';
 
 const user = change('users/1', 0, {
   events: [{ type: 'document.created', data: { id: '1' } }],
@@ -47,6 +47,17 @@ function assertSound(db: Sqlite): void {
 function factsOf(db: Sqlite) {
   const events = headersOf(db).map(({ position, stream, version, type }) => [position, stream, version, type]);
   return { events, claims: contentOf(db).claims };
+}
+
+/** The stream that holds each value of a scope. */
+function heldIn(db: Sqlite, scope = 'posts.slug'): Record<string, string> {
+  const rows = db.prepare<[string], [string, string]>('SELECT value, stream FROM claims WHERE scope = ? ORDER BY 1');
+  return Object.fromEntries(
+    rows
+      .raw()
+      .all(scope)
+      .map(([value, stream]) => [JSON.parse(value), stream]),
+  );
 }
 
 describe('a command over several streams', () => {
@@ -94,6 +105,65 @@ describe('a command over several streams', () => {
       ['posts.slug', '"uno"', 'posts/1'],
       ['users.email', '"a@example.com"', 'users/1'],
     ]);
+  });
+
+  it('frees all that it gives up for each of its changes, whichever comes first', (t) => {
+    const { log, db } = openInvited(t);
+    const swap = [
+      change('posts/1', 1, { releases: [claim('one')], claims: [claim('two')] }),
+      change('posts/2', 1, { releases: [claim('two')], claims: [claim('one')] }),
+    ];
+    const chain = [
+      change('posts/3', 0, { claims: [claim('one')] }),
+      change('posts/2', 2, { releases: [claim('one')], claims: [claim('two')] }),
+      change('posts/1', 2, { releases: [claim('two')] }),
+    ];
+    const again = command('posts/3', 1, { releases: [claim('one')], claims: [claim('one')] });
+    // A value that another gives up is free for the own change of a command as well.
+    const own = command('posts/4', 0, {
+      claims: [claim('two')],
+      otherStreams: [change('posts/2', 3, { releases: [claim('two')], claims: [claim('four')] })],
+    });
+    const after = [swap, chain].map((otherStreams) => {
+      assert.deepEqual(positionsOf(log.append([command('bulk/1', null, { events: [], otherStreams })]).outcomes), [
+        log.head().size - otherStreams.length,
+      ]);
+      return heldIn(db);
+    });
+    assert.deepEqual(after, [
+      { one: 'posts/2', two: 'posts/1' },
+      { one: 'posts/3', two: 'posts/2' },
+    ]);
+    assert.deepEqual(positionsOf(log.append([again, own]).outcomes), [9, 10]);
+    assert.deepEqual(heldIn(db), { four: 'posts/2', one: 'posts/3', two: 'posts/4' });
+    assertSound(db);
+  });
+
+  it('frees a value under the text that its stream holds it under, and no other', (t) => {
+    const { log, db } = openInvited(t);
+    const at = (time: string) => ({ scope: 'posts.at', value: `"${time}"`, former: `"${time}:00"` });
+    const hold = (stream: string, time: string) =>
+      db.exec(`INSERT INTO claims VALUES ('posts.at', '"${time}"', '${stream}')`);
+    hold('posts/1', '10:00:00');
+    hold('posts/2', '11:00');
+    const swap = [
+      change('posts/1', 1, { releases: [at('10:00')], claims: [at('11:00')] }),
+      change('posts/2', 1, { releases: [at('11:00')], claims: [at('10:00')] }),
+    ];
+    log.append([command('bulk/1', null, { events: [], otherStreams: swap })]);
+    assert.deepEqual(heldIn(db, 'posts.at'), { '10:00': 'posts/2', '11:00': 'posts/1' });
+    // Times with and without seconds were two values once.
+    hold('posts/5', '10:00:00');
+    const taking = change('posts/4', 0, { claims: [at('10:00')] });
+    const giving = [
+      change('posts/2', 2, { releases: [at('10:00')] }),
+      change('posts/5', null, { releases: [at('10:00')] }),
+    ];
+    const outcomesOf = (otherStreams: Change[]) =>
+      positionsOf(log.append([command('bulk/2', null, { events: [], otherStreams })]).outcomes);
+    for (const one of giving) assert.deepEqual(outcomesOf([taking, one]), ['claim']);
+    assert.notDeepEqual(outcomesOf([taking, ...giving]), ['claim']);
+    assert.deepEqual(heldIn(db, 'posts.at'), { '10:00': 'posts/4', '11:00': 'posts/1' });
   });
 
   it('is refused over a value that two of its changes claim, and names it', (t) => {
@@ -148,9 +218,27 @@ describe('a command over several streams', () => {
         accepting({ otherStreams: [wanting('posts/8', 'x'), wanting('posts/9', 'x')] }),
         taken('x'),
       ],
-      'a value that only this command gives up': [
-        accepting({ otherStreams: [change('posts/1', 2, { releases: [claim('one')] }), wanting('posts/9', 'one')] }),
+      'two streams beside it want a value that it gives up': [
+        accepting({
+          otherStreams: [
+            wanting('posts/8', 'one'),
+            change('posts/1', 2, { releases: [claim('one')] }),
+            wanting('posts/9', 'one'),
+          ],
+        }),
         taken('one'),
+      ],
+      'the stream that has a value gives up another': [
+        accepting({
+          otherStreams: [change('posts/1', 2, { releases: [claim('one')] }), wanting('posts/9', 'two')],
+        }),
+        taken('two'),
+      ],
+      'another stream gives up what the value is in another field': [
+        accepting({
+          otherStreams: [change('posts/1', 2, { releases: [claim('two', 'posts.name')] }), wanting('posts/9', 'two')],
+        }),
+        taken('two'),
       ],
     };
     const withoutIt = recordBetween(null);

@@ -15,7 +15,7 @@ export const logMutations: readonly Mutation[] = [
   {
     what: 'A unique value that another stream has is taken once more.',
     file: 'events/log/claim-rows.ts',
-    text: 'return isSecond || holderOf(scope, value) !== null ||',
+    text: 'return isSecond || !isFree(scope, value) ||',
     replacement: 'return isSecond ||',
     test: {
       file: 'test/events/log.test.ts',
@@ -25,18 +25,48 @@ export const logMutations: readonly Mutation[] = [
   {
     what: 'A call that gives one unique value to two documents is not refused with its name.',
     file: 'events/log/claim-rows.ts',
-    text: 'return isSecond || holderOf(scope, value)',
-    replacement: 'return holderOf(scope, value)',
+    text: 'return isSecond || !isFree(scope, value)',
+    replacement: 'return !isFree(scope, value)',
     test: {
       file: 'test/events/units.test.ts',
       name: 'is refused over a value that two of its changes claim, and names it',
     },
   },
   {
+    what: 'A command that gives up one value may take any other as well.',
+    file: 'events/facts/claims.ts',
+    text: 'return given.has(heldText(scope, value, holder));',
+    replacement: 'return given.size > 0;',
+    test: {
+      file: 'test/events/units.test.ts',
+      name: 'leaves no trace in any stream when one of them refuses, and its neighbours are recorded',
+    },
+  },
+  {
+    what: 'A command takes the values of a change before those after it give theirs up.',
+    file: 'events/log/recorder.ts',
+    text: 'const moved = claims.exchange(changes);',
+    replacement: 'const moved = changes.flatMap((change) => claims.exchange([change]));',
+    test: {
+      file: 'test/documents/swaps.test.ts',
+      name: 'swaps the values of two documents, and its undo swaps them back',
+    },
+  },
+  {
+    what: 'A dry run of a bulk call refuses values that the call itself gives up.',
+    file: 'server/documents/write/writes.ts',
+    text: 'const isFree = freeAmong(changes, ',
+    replacement: 'const isFree = freeAmong([], ',
+    test: {
+      file: 'test/documents/swaps.test.ts',
+      name: 'swaps the values of two documents, and its undo swaps them back',
+    },
+  },
+  {
     what: 'Of a command over several streams, the versions of the others are not looked at.',
     file: 'events/log/recorder.ts',
-    text: '? conflictAmong(parts, [command, ...command.otherStreams])',
-    replacement: '? conflictAmong(parts, [command])',
+    text: 'if (isStale(expectedVersion, version)) return',
+    replacement: 'if (stream === changes[0]?.stream && isStale(expectedVersion, version)) return',
     test: {
       file: 'test/events/units.test.ts',
       name: 'leaves no trace in any stream when one of them refuses, and its neighbours are recorded',

@@ -3,7 +3,7 @@ import { counted } from '../../../config/counted.ts';
 import { DomainError, type FieldError, inBody, invalidFields, type RefusalCode } from '../../../config/errors.ts';
 import type { Claim } from '../../../events/facts/log.ts';
 import type { App } from '../../app.ts';
-import { fieldOf, heldAmong } from '../write/writes.ts';
+import { fieldOf, keptByOthers } from '../write/writes.ts';
 import type { Item, ItemDecision } from './items.ts';
 
 /** How many documents a 403 names at most. */
@@ -119,8 +119,11 @@ export function refuseHeld(app: App, decisions: readonly ItemDecision[], claim: 
 }
 
 function heldIn(app: App, decisions: readonly ItemDecision[], claim: Claim | null): FieldError[] {
+  const changes = decisions.flatMap(({ change }) => change ?? []);
+  const isKept = keptByOthers(app, changes, claim);
   return decisions.flatMap(({ item, change }) => {
-    return heldAmong(app, change?.claims ?? [], claim).map((one) => clashOf(item, one, 'is taken by another document'));
+    const kept = (change?.claims ?? []).filter(isKept);
+    return kept.map((one) => clashOf(item, one, 'is taken by another document'));
   });
 }
 

@@ -1,5 +1,6 @@
 import { DomainError, inBody } from '../../../config/errors.ts';
 import { batchStream } from '../../../events/facts/catalogue.ts';
+import { freeAmong } from '../../../events/facts/claims.ts';
 import type { Actor } from '../../../events/facts/envelope.ts';
 import { type Change, type Claim, type Command, changeOf, type FirstAnswer } from '../../../events/facts/log.ts';
 import type { App, RouteCall } from '../../app.ts';
@@ -54,9 +55,9 @@ function trialOf<T>({ app }: RouteCall, decide: () => Promise<WriteDecision<T>>)
   return async () => {
     const { decision, also = [], answer } = await decide();
     const [first, ...otherStreams] = decision ? [decision, ...also] : also;
-    const claims = [first, ...otherStreams].flatMap((change) => change?.claims ?? []);
+    const changes = first ? [first, ...otherStreams] : [];
     const refuse = async (claim: Claim) => {
-      const held = heldAmong(app, claims, claim);
+      const held = changes.flatMap(({ claims }) => claims).filter(keptByOthers(app, changes, claim));
       throw taken(held.length > 0 ? held : [claim]);
     };
     return { command: first ? { ...first, otherStreams } : null, answer, refuse };
@@ -142,13 +143,20 @@ async function untilFirst<T>({ app, request }: RouteCall, actor: Actor, decide: 
   throw new DomainError('write_conflict', 'others keep changing this document; read it and try again');
 }
 
-/** The claims that other documents have. @param known one that the log found, which this thread may not know yet. */
-export function heldAmong({ events }: App, claims: readonly Claim[], known: Claim | null): Claim[] {
-  const isHeld = (scope: string, value: string) => events.holderOf(scope, value) !== null;
-  return claims.filter(({ scope, value, former }) => {
+/**
+ * Makes the check whether the value of a claim is held by a document that does not give it up in these changes, which
+ * are recorded together. @param known a claim that the log found, which this thread may not know yet.
+ */
+export function keptByOthers(
+  { events }: App,
+  changes: readonly Change[],
+  known: Claim | null,
+): (claim: Claim) => boolean {
+  const isFree = freeAmong(changes, (scope, value) => events.holderOf(scope, value));
+  return ({ scope, value, former }) => {
     if (scope === known?.scope && value === known.value) return true;
-    return isHeld(scope, value) || (former !== undefined && isHeld(scope, former));
-  });
+    return !isFree(scope, value) || (former !== undefined && !isFree(scope, former));
+  };
 }
 
 /** The refusal of a change whose unique values other documents have. */

@@ -35,6 +35,8 @@ export type Chosen =
       isInBatch: boolean;
       isRefused: boolean;
     }
+  /** Each stream takes what the next one holds; the last takes what the first one does, or nothing. */
+  | { kind: 'rotate'; streams: number[]; isCycle: boolean; isInBatch: boolean; idempotency: number | null }
   | { kind: 'erase'; streams: number[]; idempotency: number | null };
 
 const choice: fc.Arbitrary<Choice> = fc.record({
@@ -57,6 +59,16 @@ const chosen: fc.Arbitrary<Chosen> = fc.oneof(
       idempotency,
       isInBatch: fc.boolean(),
       isRefused: fc.nat(15).map((number) => number === 0),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('rotate' as const),
+      streams: fc.shuffledSubarray([...streams.keys()], { minLength: 2 }),
+      isCycle: fc.boolean(),
+      isInBatch: fc.boolean(),
+      idempotency,
     }),
   },
   {
@@ -103,12 +115,29 @@ function changeBy({ db, log }: Node, { stream: index, stale, events, claims, isR
   });
 }
 
+function rotationBy({ db, log }: Node, { streams: indexes, isCycle, isInBatch }: Chosen & { kind: 'rotate' }) {
+  const names = indexes.map((index) => streams[index] as string);
+  const all = names.map((stream) => held(db, stream));
+  const changes = names.map((stream, at) =>
+    change(stream, log.versionOf(stream), {
+      releases: all[at] ?? [],
+      claims: (isCycle ? all[(at + 1) % all.length] : all[at + 1]) ?? [],
+    }),
+  );
+  const [own, ...others] = isInBatch ? [change('bulk/1', null, { events: [] }), ...changes] : changes;
+  return { ...(own as Change), otherStreams: others, ...(isInBatch ? { batch: `${uuid}1` } : {}) };
+}
+
 /** The command that a choice means for a log as it is. */
 export function commandBy(node: Node, one: Chosen): Command {
   const tried =
     one.idempotency === null
       ? {}
       : { idempotency: { key: `key ${one.idempotency}`, fingerprint: `${one.idempotency}` } };
+  if (one.kind === 'rotate') {
+    const { stream, expectedVersion, ...rest } = rotationBy(node, one);
+    return command(stream, expectedVersion, { ...rest, ...tried });
+  }
   if (one.kind === 'write') {
     // A bulk call says nothing in a stream of its own.
     const isBulk = one.isInBatch && one.others.length > 0;

@@ -99,7 +99,7 @@ function follow({ log }: Node, store: Store, page: number): void {
   }
 }
 
-const seen = { erased: 0, claimed: 0, named: 0, refused: 0, given: 0, conflicts: 0 };
+const seen = { erased: 0, claimed: 0, named: 0, refused: 0, given: 0, conflicts: 0, passedOn: 0 };
 
 function count(outcomes: readonly (Outcome | Error)[], { erasures, claims, idempotencyRecords }: Shipment): void {
   seen.refused += outcomes.filter((outcome) => outcome instanceof Error).length;
@@ -108,6 +108,8 @@ function count(outcomes: readonly (Outcome | Error)[], { erasures, claims, idemp
   seen.claimed += claims.filter(({ isTaken }) => isTaken).length;
   seen.given += claims.filter(({ isTaken }) => !isTaken).length;
   seen.named += idempotencyRecords.length;
+  const given = new Set(claims.filter(({ isTaken }) => !isTaken).map(({ position, value }) => `${position} ${value}`));
+  seen.passedOn += claims.filter(({ isTaken, position, value }) => isTaken && given.has(`${position} ${value}`)).length;
 }
 
 describe('a replica of a log', () => {

@@ -37,7 +37,7 @@ const values = fc.record(
 );
 const code = fc.nat(30).map((one) => `c${one}`);
 const step = fc.record({
-  call: fc.constantFrom('create', 'upsert', 'update', 'update', 'delete'),
+  call: fc.constantFrom('create', 'upsert', 'rotate', 'update', 'update', 'delete'),
   docs: fc.array(fc.tuple(values, nullable(code)), { minLength: 1, maxLength: 4 }),
   picks: fc.uniqueArray(fc.nat(19), { minLength: 1, maxLength: 5 }),
   isByIds: fc.boolean(),
@@ -48,6 +48,21 @@ type Kind = (typeof kinds)[number];
 
 /** The documents of a collection, by their ids. */
 type State = Map<string, JsonObject>;
+
+const uniqueNames = ['code', 'n'] as const;
+
+/** The single call for one document of a bulk call, and the unique values that it gives up and takes. */
+type SingleWrite = { id: string | null; gives: string[]; takes: string[]; run: () => Promise<unknown> };
+
+function singleWrite(
+  id: string | null,
+  { was = {}, is = {} }: { was: JsonObject | undefined; is: JsonObject | undefined },
+  run: () => Promise<unknown>,
+): SingleWrite {
+  const [before, after] = [keysOf(was), keysOf(is)];
+  const gives = before.filter((key) => !after.includes(key));
+  return { id, gives, takes: after.filter((key) => !before.includes(key)), run };
+}
 
 describe(`Bulk calls against single calls (TEST_SEED=${seed})`, () => {
   const service = useServiceHere({
@@ -61,6 +76,8 @@ describe(`Bulk calls against single calls (TEST_SEED=${seed})`, () => {
   });
   /** The document that is made by single calls for each that is made in bulk. */
   const twins = new Map<string, string>();
+  /** The versions of these that only made room: single calls cannot swap values. */
+  const parked = new Map<string, number[]>();
   let counts: Record<string, number> = {};
   const count = (name: string) => {
     counts[name] = (counts[name] ?? 0) + 1;
@@ -78,22 +95,63 @@ describe(`Bulk calls against single calls (TEST_SEED=${seed})`, () => {
     return names.versionsOf(body).map(({ version, type }) => [version, type]);
   }
 
+  /** The history of a document that is made by single calls, as the bulk calls make it. */
+  async function twinHistoryOf(kind: Kind, id: string): Promise<Json[]> {
+    const twin = twins.get(id) ?? '';
+    const rest = (await historyOf(kind, 'single', twin)).filter((_, at) => !parked.get(twin)?.includes(at + 1));
+    return rest.map((one, at) => [at + 1, (one as Json[])[1] ?? null]);
+  }
+
   const single = (kind: Kind, method: string, rest: string, body?: object) =>
     done(service.call(method, pathOf(kind, 'single', rest), body));
 
+  /** Does single calls in an order in which each finds its unique values free, and makes room where it has to. */
+  async function inTurn(kind: Kind, writes: readonly SingleWrite[], before: State): Promise<void> {
+    const held = new Set([...before.values()].flatMap(keysOf));
+    const waiting = [...writes];
+    while (waiting.length > 0) {
+      const ready = waiting.findIndex(({ takes }) => !takes.some((key) => held.has(key)));
+      const [one] = waiting.splice(ready < 0 ? waiting.findIndex(({ gives }) => gives.length > 0) : ready, 1);
+      if (!one) throw new Error('no document gives up what the others take');
+      for (const key of one.gives) held.delete(key);
+      for (const key of ready < 0 ? [] : one.takes) held.add(key);
+      if (ready >= 0) await one.run();
+      else waiting.push({ ...one, gives: await park(kind, one) });
+    }
+  }
+
+  /** Takes the values from a document that it will give up. @returns those that it has left to give up: none. */
+  async function park(kind: Kind, { id, gives }: SingleWrite): Promise<[]> {
+    const twin = twins.get(id ?? '') ?? '';
+    await single(kind, 'PATCH', `/${twin}`, Object.fromEntries(gives.map((key) => [key.split(' ')[0], null])));
+    parked.set(twin, [...(parked.get(twin) ?? []), (await historyOf(kind, 'single', twin)).length]);
+    count('swapped');
+    return [];
+  }
+
   /** Does one by one what made one state of another. */
   async function redo(kind: Kind, before: State, after: State): Promise<void> {
-    for (const id of new Set([...before.keys(), ...after.keys()])) {
-      const [was, is, twin] = [before.get(id), after.get(id), twins.get(id) ?? ''];
-      if (was && !is) await single(kind, 'DELETE', `/${twin}`);
-      else if (!was && is) {
-        const version = (await historyOf(kind, 'single', twin)).length - 1;
-        await single(kind, 'POST', `/${twin}/restore`, { version });
-      } else if (was && is) {
-        const changed = fields.map(({ name }) => name).filter((name) => !isDeepStrictEqual(was[name], is[name]));
-        if (changed.length > 0)
-          await single(kind, 'PATCH', `/${twin}`, Object.fromEntries(changed.map((name) => [name, is[name]])));
-      }
+    const ids = [...new Set([...before.keys(), ...after.keys()])];
+    const writes = ids.map((id): SingleWrite => {
+      const states = { was: before.get(id), is: after.get(id) };
+      return singleWrite(id, states, () => redoOne(kind, twins.get(id) ?? '', states));
+    });
+    await inTurn(kind, writes, before);
+  }
+
+  async function redoOne(
+    kind: Kind,
+    twin: string,
+    { was, is }: { was: JsonObject | undefined; is: JsonObject | undefined },
+  ): Promise<void> {
+    if (was && !is) await single(kind, 'DELETE', `/${twin}`);
+    else if (!was && is) {
+      const version = (await historyOf(kind, 'single', twin)).length - 1;
+      await single(kind, 'POST', `/${twin}/restore`, { version });
+    } else if (was && is) {
+      const changed = fields.map(({ name }) => name).filter((name) => !isDeepStrictEqual(was[name], is[name]));
+      if (changed.length > 0)
+        await single(kind, 'PATCH', `/${twin}`, Object.fromEntries(changed.map((name) => [name, is[name]])));
     }
   }
 
@@ -101,8 +159,10 @@ describe(`Bulk calls against single calls (TEST_SEED=${seed})`, () => {
   async function compare(kind: Kind, what: string): Promise<State> {
     const [made, wanted] = [await stateOf(kind, 'bulk'), await stateOf(kind, 'single')];
     const plain = ({ id: _, createdAt: __, updatedAt: ___, ...rest }: JsonObject) => rest;
+    // Single calls may have made them in another order.
+    const twinOf = new Map([...made].map(([id, doc]) => [twins.get(id) ?? '', plain(doc)]));
     assertSame(
-      [...made].map(([id, doc]) => [twins.get(id), plain(doc)]),
+      [...twinOf].sort(([one], [other]) => (one < other ? -1 : 1)),
       [...wanted].map(([id, doc]) => [id, plain(doc)]),
       what,
     );
@@ -127,11 +187,16 @@ describe(`Bulk calls against single calls (TEST_SEED=${seed})`, () => {
     assert.ok(status < 300, `${what}: ${JSON.stringify(body)}`);
     if (dry && kind === 'plain') assertSame({ ...dry.body, batch: body.batch }, body, `${what}, dry`);
     const results: { id: string }[] = body.results;
-    for (const [index, { id, values: sent }] of call.changes.entries()) {
-      if (call.name === 'delete') await single(kind, 'DELETE', `/${twins.get(String(id))}`);
-      else if (id !== null) await single(kind, 'PATCH', `/${twins.get(id)}`, sent);
-      else twins.set(results[index]?.id ?? '', (await single(kind, 'POST', '', sent)).id);
-    }
+    const writes = call.changes.map(({ id, values: sent }, index): SingleWrite => {
+      const was = before.get(id ?? '');
+      const run = async () => {
+        if (call.name === 'delete') await single(kind, 'DELETE', `/${twins.get(String(id))}`);
+        else if (id !== null) await single(kind, 'PATCH', `/${twins.get(id)}`, sent);
+        else twins.set(results[index]?.id ?? '', (await single(kind, 'POST', '', sent)).id);
+      };
+      return singleWrite(id, { was, is: call.name === 'delete' ? {} : { ...was, ...sent } }, run);
+    });
+    await inTurn(kind, writes, before);
     const after = await compare(kind, what);
     count(call.name);
     let [from, to, batch] = [after, before, body.batch];
@@ -143,8 +208,7 @@ describe(`Bulk calls against single calls (TEST_SEED=${seed})`, () => {
       [from, to, batch] = [await compare(kind, `${what}, undone ${times + 1}`), from, undone.batch];
       count(`undone ${times + 1}`);
     }
-    for (const { id } of results)
-      assertSame(await historyOf(kind, 'bulk', id), await historyOf(kind, 'single', twins.get(id) ?? ''), what);
+    for (const { id } of results) assertSame(await historyOf(kind, 'bulk', id), await twinHistoryOf(kind, id), what);
   }
 
   for (const kind of kinds) {
@@ -153,8 +217,9 @@ describe(`Bulk calls against single calls (TEST_SEED=${seed})`, () => {
       const property = fc.asyncProperty(step, (one) => run(kind, one));
       await fc.assert(property, { seed, numRuns: runsOf(1000, 200), endOnFailure: true });
       if (runsOf(1000, 200) < 1000) return;
-      for (const name of ['create', 'upsert', 'update', 'delete', 'taken', 'undone 1', 'undone 2'])
+      for (const name of ['create', 'upsert', 'rotate', 'update', 'delete', 'taken', 'undone 1', 'undone 2'])
         assert.ok((counts[name] ?? 0) >= 50, `${name}: ${counts[name]}`);
+      assert.ok((counts.swapped ?? 0) >= 10, `swapped: ${counts.swapped}`);
     });
   }
 });
@@ -182,6 +247,14 @@ function callOf({ call, docs, picks, isByIds }: Step, before: State): BulkCall {
     return { name, rest: '/bulk', body: { upsertBy: 'code', docs: sent }, changes };
   }
   const chosen = [...new Set(picks.map((pick) => ids[pick % ids.length] ?? ''))];
+  if (name === 'rotate') {
+    // Each gets the number that the next one has.
+    const keyed = ids.filter((id) => before.get(id)?.code != null && chosen.includes(id));
+    const numbers = keyed.map((_, at) => before.get(keyed[(at + 1) % keyed.length] ?? '')?.n ?? null);
+    const changes = keyed.map((id, at) => ({ at: `docs.${at}`, id, values: { n: numbers[at] ?? null } }));
+    const sent = keyed.map((id, at) => ({ code: before.get(id)?.code, n: numbers[at] }));
+    return { name, rest: '/bulk', body: { upsertBy: 'code', docs: sent }, changes };
+  }
   const selection = isByIds ? { ids: chosen } : { where: { id: { in: chosen } } };
   const [[one, key] = [{}, null]] = docs;
   const data = name === 'update' ? { ...one, ...(picks.length % 2 === 0 ? { code: key } : {}) } : {};
@@ -189,16 +262,23 @@ function callOf({ call, docs, picks, isByIds }: Step, before: State): BulkCall {
   return { name, rest: `/bulk/${name}`, body: { ...selection, ...(name === 'update' ? { data } : {}) }, changes };
 }
 
-/** The unique fields whose values other documents have, before the call or twice in the call. */
+/** The unique values of a document, each with the name of its field. */
+function keysOf(doc: JsonObject): string[] {
+  return uniqueNames.flatMap((name) => (doc[name] == null ? [] : [`${name} ${doc[name]}`]));
+}
+
+/** The unique fields whose values other documents keep, or that come twice in the call. */
 function takenBy(changes: readonly BulkChange[], before: State): string[] {
   const claimed = new Set<string>();
   const taken = new Set<string>();
+  const after = new Map(before);
+  for (const { id, values: sent } of changes) if (id !== null) after.set(id, { ...before.get(id), ...sent });
   for (const { at, id, values: sent } of changes) {
-    for (const name of ['code', 'n']) {
+    for (const name of uniqueNames) {
       const value = sent[name] ?? null;
       if (value === null || (id !== null && before.get(id)?.[name] === value)) continue;
       const key = `${name} ${value}`;
-      const isHeld = [...before.values()].some((other) => other[name] === value);
+      const isHeld = [...before].some(([other, doc]) => doc[name] === value && after.get(other)?.[name] === value);
       if (isHeld || claimed.has(key)) taken.add(`${at}.${name}`);
       claimed.add(key);
     }

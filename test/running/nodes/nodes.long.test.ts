@@ -1,21 +1,32 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
+import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
 import type { Answer, Service } from '../../helpers/service.ts';
 import { useStarted } from '../../helpers/shared.ts';
-import { startNode } from './node.ts';
+import { assertClaims } from './claims.ts';
+import { config, startNode } from './node.ts';
 
-type Two = { call: Service['call']; a: Service; b: Service };
+type Two = { call: Service['call']; a: Service; b: Service; database: TestDatabase };
+
+const seats = {
+  slug: 'seats',
+  fields: [
+    { name: 'code', type: 'text', unique: true },
+    { name: 'place', type: 'number', unique: true },
+  ],
+};
+const withSeats = { ...config, collections: [...config.collections, seats] };
 
 describeWithPostgres('Two nodes with one log in PostgreSQL', () => {
   const make = useDatabase();
   // One of the nodes answers in threads of its own.
   const two = useStarted<Two>(async (t) => {
-    const { address } = await make();
-    const a = await startNode(t, address);
-    const b = await startNode(t, address, { threads: 2 });
-    return { call: a.call, a, b };
+    const database = await make();
+    const { address } = database;
+    const a = await startNode(t, address, { config: withSeats });
+    const b = await startNode(t, address, { config: withSeats, threads: 2 });
+    return { call: a.call, a, b, database };
   });
   let calls = 0;
 
@@ -65,6 +76,31 @@ describeWithPostgres('Two nodes with one log in PostgreSQL', () => {
       const statuses = answers.map(({ status }) => status).sort();
       assert.deepEqual(statuses, [201, 409, 409, 409, 409, 409], JSON.stringify(answers.map((answer) => answer.body)));
     }
+  });
+
+  it('lose no unique value by bulk calls that swap values of the same documents at the same time', async () => {
+    const codes = ['a', 'b', 'c', 'd'];
+    const upsert = (node: Service, places: Map<string, number>) => {
+      const docs = [...places].map(([code, place]) => ({ code, place }));
+      return node.call('POST', '/api/collections/seats/bulk', { docs, upsertBy: 'code' });
+    };
+    assert.equal((await upsert(two.a, new Map(codes.map((code, place) => [code, place])))).status, 200);
+    const statuses: number[] = [];
+    for (let round = 0; round < 10; round += 1) {
+      const { body } = await call('GET', '/api/collections/seats?sort=code');
+      const places: number[] = body.docs.map(({ place }: { place: number }) => place);
+      assert.deepEqual(places.toSorted(), [0, 1, 2, 3]);
+      const rotated = (from: number, to: number) => {
+        const part = places.slice(from, to);
+        return new Map(part.map((_, at) => [codes[from + at] ?? '', part[(at + 1) % part.length] ?? 0]));
+      };
+      const answers = await Promise.all([upsert(two.a, rotated(0, 2)), upsert(two.b, rotated(1, 4))]);
+      for (const { status, body } of answers) assert.ok(status === 200 || status === 409, JSON.stringify(body));
+      statuses.push(...answers.map(({ status }) => status));
+    }
+    assert.ok(statuses.filter((status) => status === 200).length >= 10, statuses.join());
+    for (const node of [two.a, two.b]) assert.equal((await node.call('GET', '/api/collections/seats')).body.total, 4);
+    await assertClaims(two.database, [two.a, two.b], { posts: ['slug'], seats: ['code', 'place'] });
   });
 
   it('record a write once whose key both are sent', async () => {

@@ -85,7 +85,7 @@ export const writeMutations: readonly Mutation[] = [
   },
   {
     what: 'Another body under an idempotency key gets the answer to the first.',
-    file: 'server/documents/concurrency/idempotency.ts',
+    file: 'server/documents/concurrency/idempotency-key.ts',
     text: 'if (first.fingerprint === fingerprint) return;',
     replacement: "if (fingerprint !== '') return;",
     test: {
@@ -95,7 +95,7 @@ export const writeMutations: readonly Mutation[] = [
   },
   {
     what: 'The change reason and If-Match are no part of what an idempotency key stands for.',
-    file: 'server/documents/concurrency/idempotency.ts',
+    file: 'server/documents/concurrency/idempotency-key.ts',
     text: "[headers['if-match'], headers['x-change-reason']].map((value) => value ?? null);",
     replacement: '[headers].map(() => null);',
     test: {
@@ -105,7 +105,7 @@ export const writeMutations: readonly Mutation[] = [
   },
   {
     what: 'The idempotency key of one caller gives another one the answer.',
-    file: 'server/documents/concurrency/idempotency.ts',
+    file: 'server/documents/concurrency/idempotency-key.ts',
     text: "keyed(app, 'key', [type, id, method,",
     replacement: "keyed(app, 'key', [type === id, method,",
     test: { file: repeating, name: 'is of its caller, and of its route' },

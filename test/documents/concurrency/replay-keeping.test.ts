@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import type { Request, ResponseToolkit } from '@hapi/hapi';
+import { DomainError } from '../../../config/errors.ts';
+import {
+  type Append,
+  type Command,
+  type Outcome,
+  UnknownOutcomeError,
+  UnreadError,
+} from '../../../events/facts/log.ts';
 import { openVault } from '../../../events/vault/vault.ts';
 import { portOf } from '../../../events/vault/vault-port.ts';
+import type { App } from '../../../server/app.ts';
+import { answerOnce } from '../../../server/documents/concurrency/answer-once.ts';
 import { decryptAnswer, encryptAnswer } from '../../../server/documents/concurrency/replay-encryption.ts';
 import { keepReplays } from '../../../server/documents/concurrency/replay-keeping.ts';
 import { category } from '../../helpers/category.ts';
@@ -118,4 +129,50 @@ describe('An encrypted answer', () => {
       assert.throws(() => decryptAnswer(altered.toString('base64url'), secret), String(at));
     }
   });
+});
+
+describe('A request that fails under an idempotency key', () => {
+  const unread = new UnreadError('not_shown_yet', 'later');
+  const conflict: Outcome = { ok: false, conflict: 'version', version: 1 };
+  /** How an append may end, and the code of a second request with the key: `conflict` if that runs. */
+  const ends: [name: string, append: Append, code: string][] = [
+    [
+      'recorded something',
+      async () => ({ ok: true, position: 1, version: 1, recordedAt: '' }),
+      'idempotency_key_in_use',
+    ],
+    ['may have', () => Promise.reject(new UnknownOutcomeError('the writer ended')), 'idempotency_key_in_use'],
+    ['recorded what cannot be read', () => Promise.reject(unread), 'idempotency_key_in_use'],
+    ['came too late', async () => conflict, 'conflict'],
+    ['found the disk full', () => Promise.reject(new DomainError('disk_full', 'it is full')), 'conflict'],
+  ];
+
+  for (const [name, append, code] of ends) {
+    const isKept = code !== 'conflict';
+    it(`and ${name} ${isKept ? 'keeps' : 'gives back'} its key`, async (t) => {
+      const { replays, clock } = open(t);
+      const parts = { append, appendAnyway: append, replays, idempotencySecret: 'x' };
+      const app = Object.assign({} as App, parts);
+      const run = (requestId: string, work: (app: App) => Promise<never>) => {
+        const user = { actor: { type: 'apiKey', id: 'k' }, session: null };
+        const request = Object.assign({} as Request, {
+          auth: { credentials: { user } },
+          headers: { 'idempotency-key': 'a-key' },
+          app: { requestId },
+        });
+        return answerOnce({ app, request, h: {} as ResponseToolkit }, work);
+      };
+      const first = run('first', async (noting) => {
+        await noting.append({} as Command);
+        throw new DomainError('unavailable', 'after that');
+      });
+      await assert.rejects(first);
+      // Nothing waits for a request that began so long ago.
+      clock.time += 60_000;
+      const refuse = async () => {
+        throw new DomainError('conflict', 'it runs');
+      };
+      await assert.rejects(run('second', refuse), { code });
+    });
+  }
 });

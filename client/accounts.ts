@@ -3,7 +3,7 @@ import { isObject } from './answers.ts';
 import type { Caller } from './calls.ts';
 import { isPage } from './documents.ts';
 import { ApiError } from './errors.ts';
-import type { CallOptions } from './options.ts';
+import type { CallOptions, OnceOptions } from './options.ts';
 import type { Login } from './types/answers.ts';
 import type { Accounts } from './types/collections.ts';
 import type { AnyConfig } from './types/config.ts';
@@ -47,7 +47,8 @@ export function accountsOf({ bodyOf, session }: Caller, slug: string) {
     sessions: (options?: object) => bodyOf({ method: 'GET', path: `${path}/sessions`, options, gives: isPage }),
     endOwnSession: (sid: string, options?: CallOptions) =>
       bodyOf({ method: 'DELETE', path: `${path}/sessions/${segment('the id of a session', sid)}`, options }),
-    invite: (data: object, options?: CallOptions) => bodyOf({ method: 'POST', path: `${path}/invite`, data, options }),
+    invite: (data: object, options?: OnceOptions) =>
+      bodyOf({ method: 'POST', path: `${path}/invite`, data, options, isKeyed: true }),
     invitations: (options?: object) => bodyOf({ method: 'GET', path: `${path}/invitations`, options, gives: isPage }),
     invitation: async (id: string, options?: CallOptions) =>
       bodyOf({ method: 'GET', path: `${path}/invitations/${segment('the id of an invitation', id)}`, options }),

@@ -1,4 +1,4 @@
-import type { CallOptions, Moment, ReasonOptions, WriteOptions } from './options.ts';
+import type { CallOptions, KeyedOptions, Moment, ReasonOptions, WriteOptions } from './options.ts';
 import type {
   ApiKey,
   ApiKeyWithSecret,
@@ -92,12 +92,12 @@ export type Keys<in out C extends AnyConfig> = {
   /** A key that is not revoked. */
   get: (id: string, options?: CallOptions) => Promise<ApiKey>;
   /** Makes a key. Only this answer contains the secret. */
-  create: (input: KeyInput<C>, options?: ReasonOptions) => Promise<ApiKeyWithSecret>;
+  create: (input: KeyInput<C>, options?: KeyedOptions) => Promise<ApiKeyWithSecret>;
   /**
    * Gives a key a new secret. The previous secret stays valid for `overlapSeconds`; default 0, at most 604,800 (7
    * days).
    */
-  rotate: (id: string, options?: ReasonOptions & { overlapSeconds?: number | undefined }) => Promise<ApiKeyWithSecret>;
+  rotate: (id: string, options?: KeyedOptions & { overlapSeconds?: number | undefined }) => Promise<ApiKeyWithSecret>;
   /** Revokes a key, and returns its last state. */
   revoke: (id: string, options?: ReasonOptions) => Promise<ApiKey>;
 };

@@ -68,7 +68,8 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
         bodyOf({ method: 'PATCH', path: '/api/preferences', data, options: own, isRepeatable: true }),
     },
     previewToken: (data: object, own?: CallOptions) =>
-      bodyOf({ method: 'POST', path: '/api/preview-token', data, options: own }),
+      // A repeated call only keeps the draft once more, for as long.
+      bodyOf({ method: 'POST', path: '/api/preview-token', data, options: own, isRepeatable: true }),
     previewData: (token: string, own?: CallOptions) => {
       return bodyOf({ method: 'GET', path: '/api/preview-data', options: { ...own, token }, isPublic: true });
     },

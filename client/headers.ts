@@ -48,13 +48,18 @@ export function takesKey(headers: Headers, data: unknown): boolean {
 }
 
 /**
- * A new idempotency key. React Native has no `crypto`, and a page that was not loaded over HTTPS has no `randomUUID`.
- * The key need not be secret: it only tells the writes of one caller apart.
+ * A new idempotency key, of 128 random bits: the service encrypts the secret of an API key by it. React Native has no
+ * `crypto`, so its keys could be guessed; a page that was not loaded over HTTPS has no `randomUUID`.
  */
 export function newKey(): string {
   const { crypto } = globalThis as { crypto?: Partial<Crypto> };
-  const random = () => Math.random().toString(36).slice(2);
-  return crypto?.randomUUID?.() ?? `${Date.now().toString(36)}-${random()}${random()}`;
+  if (crypto?.randomUUID) return crypto.randomUUID();
+  const bytes = crypto?.getRandomValues?.(new Uint8Array(16)) ?? Uint8Array.from({ length: 16 }, anyByte);
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function anyByte(): number {
+  return Math.floor(Math.random() * 256);
 }
 
 function entriesOf(headers: Record<string, string> | Headers | undefined): Iterable<[string, string]> {

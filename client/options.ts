@@ -49,11 +49,14 @@ export type ReasonOptions = CallOptions & {
   reason?: string | undefined;
 };
 
-/** The options of writes that take effect once, even if they are sent several times. */
-export type KeyedOptions = ReasonOptions & {
-  /** The idempotency key of the write; default: a new one that the client makes. */
+/** The options of calls that take effect once, even if they are sent several times. */
+export type OnceOptions = CallOptions & {
+  /** The idempotency key of the call; default: a new one that the client makes. */
   idempotencyKey?: string | undefined;
 };
+
+/** The options of such calls that record a reason. */
+export type KeyedOptions = ReasonOptions & OnceOptions;
 
 /** The options of changes to a document or global. */
 export type WriteOptions = KeyedOptions & {

@@ -18,6 +18,7 @@ export const errorCodes = {
   unique: 'Unique values are taken; `errors` has each.',
   write_conflict: 'Other writers keep changing the same thing; try again.',
   erased: 'The subject of the request has been erased.',
+  idempotency_key_in_use: 'An earlier request with this `Idempotency-Key` has no answer yet, or was cut off.',
   stale: 'The document, or the file, is not the one that `If-Match` names.',
   body_too_large: 'The body is too large.',
   file_too_large: 'The file is too large.',

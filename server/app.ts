@@ -36,6 +36,7 @@ import type {
   Preferences,
   Previews,
   Reloading,
+  Replays,
   ToldOrigins,
   UnsavedChanges,
   WebhookPort,
@@ -142,6 +143,7 @@ export type App = Writing & {
   preferences: Preferences;
   unsavedChanges: UnsavedChanges;
   previews: Previews;
+  replays: Replays;
   /** API keys that were made at run time, and the service that has their secrets. */
   apiKeys: ApiKeys;
   keyService: KeyService;

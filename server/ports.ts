@@ -111,8 +111,8 @@ export type Previews = {
   drop: (id: string) => Promise<void>;
 };
 
-/** The kinds of owners of previews. */
-export type PreviewCaller =
+/** The kinds of callers by which quotas differ. */
+export type CallerKind =
   /** A user of the admin collection. */
   | 'user'
   /** An API key. */
@@ -121,7 +121,42 @@ export type PreviewCaller =
   | 'other';
 
 /** A preview that is to be kept; `caller` is the stream of a user, or the id of an API key. */
-type NewPreview = PreviewContent & { caller: string; by: PreviewCaller };
+type NewPreview = PreviewContent & { caller: string; by: CallerKind };
+
+/**
+ * A request that is about to be carried out, under the keyed hash `key` of its idempotency key. `attempt` is its id,
+ * `fingerprint` a keyed hash of it, `caller` the stream of a user or the id of an API key, `about` the stream of the
+ * document that the answer shows something of. The answer is kept for `seconds`, at most an hour.
+ */
+type NewReplay = {
+  key: string;
+  attempt: string;
+  fingerprint: string;
+  caller: string;
+  by: CallerKind;
+  about: string | null;
+  seconds: number;
+};
+
+/**
+ * The first request with an idempotency key. `answer` is encrypted; null as long as there is no answer. `age`: for how
+ * many milliseconds the key has been reserved.
+ */
+export type Replay = { attempt: string; fingerprint: string; answer: string | null; age: number };
+
+/** The answers that may be given again, in the vault: each encrypted by an idempotency key, which is not kept. */
+export type Replays = {
+  /**
+   * Reserves an idempotency key for a request, unless another request has it; gives the request that has it.
+   *
+   * @throws DomainError `unavailable` if there is no room.
+   */
+  reserve: (replay: NewReplay) => Promise<Replay>;
+  /** Keeps the answer to the request that has reserved a key. */
+  keep: (key: string, attempt: string, answer: string) => Promise<void>;
+  /** Gives a key back, whose request was refused. */
+  drop: (key: string, attempt: string) => Promise<void>;
+};
 
 /**
  * A signed tree head (C2SP tlog-checkpoint): `note` is the signed note, `root` base64, `signedAt` ISO 8601, all of the

@@ -1,5 +1,5 @@
 import type { FileSource } from '../form.ts';
-import type { CallOptions, KeyedOptions, Moment, ReasonOptions, WriteOptions } from '../options.ts';
+import type { CallOptions, KeyedOptions, Moment, OnceOptions, ReasonOptions, WriteOptions } from '../options.ts';
 import type { ReplaceOptions, UploadOptions } from '../uploading.ts';
 import type {
   Absence,
@@ -221,7 +221,7 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
   /** Ends a session of the user, and returns its last state. */
   endOwnSession: (sid: string, options?: CallOptions) => Promise<Session>;
   /** Sends an invitation by mail. */
-  invite: (input: { email: string }, options?: CallOptions) => Promise<Success>;
+  invite: (input: { email: string }, options?: OnceOptions) => Promise<Success>;
   /** A page of the invitations that can still be accepted, for users who may invite; oldest first. */
   invitations: (options?: Paging) => Promise<Page<Invitation>>;
   /** An invitation that can still be accepted. */

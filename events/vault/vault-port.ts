@@ -23,7 +23,8 @@ export type VaultPort = {
     | 'apiKeys'
     | 'previews'
     | 'unsavedChanges'
-    | 'preferences']: Asynchronous<
+    | 'preferences'
+    | 'replays']: Asynchronous<
     // A running service never calls it.
     Omit<Vault[Name], 'canSign'>
   >;
@@ -31,7 +32,7 @@ export type VaultPort = {
 
 /** The port to a vault that is a file of this process. */
 export function portOf(vault: Vault): VaultPort {
-  const { passwords, counters, logKeys, apiKeys, previews, unsavedChanges, preferences } = vault;
+  const { passwords, counters, logKeys, apiKeys, previews, unsavedChanges, preferences, replays } = vault;
   return {
     passwords: asynchronous(passwords),
     counters: asynchronous(counters),
@@ -40,6 +41,7 @@ export function portOf(vault: Vault): VaultPort {
     previews: asynchronous(previews),
     unsavedChanges: asynchronous(unsavedChanges),
     preferences: asynchronous(preferences),
+    replays: asynchronous(replays),
   };
 }
 

@@ -105,6 +105,15 @@ export const vaultTables: readonly VaultTable[] = [
     select: 'SELECT user AS owner, data FROM preferences',
     insert: 'INSERT INTO preferences (user, padding, data) VALUES (:owner, zeroblob(4096), :data)',
   },
+  plain('replays', [
+    'key text',
+    'attempt text',
+    'fingerprint text',
+    'caller text',
+    'about text',
+    'answer text',
+    'expires_at bigint',
+  ]),
 ];
 
 /** The tables of the deliveries of webhooks, which are in another file. */

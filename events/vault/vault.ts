@@ -10,6 +10,7 @@ import { type KnownKeys, learnLogKeys, openLogKeys, readLogKeys } from './log-ke
 import { commitmentSecret, openPasswords } from './passwords.ts';
 import { openPreferences } from './preferences.ts';
 import { openPreviews } from './previews.ts';
+import { openReplays } from './replays.ts';
 import { openUnsavedChanges } from './unsaved-changes.ts';
 
 export type Vault = ReturnType<typeof openVault>;
@@ -38,6 +39,7 @@ export function openVault(path: string) {
     previews: openPreviews(db),
     unsavedChanges: openUnsavedChanges(db),
     preferences: openPreferences(db),
+    replays: openReplays(db),
     /** Stores the public part of the keys of another vault, see {@link learnLogKeys}. */
     learnKeys: (log: string, keys: readonly KnownKey[]): void => learnLogKeys(db, log, keys),
     isOf: (log: string): boolean => isOf(db, log),

@@ -3,11 +3,13 @@ import { DomainError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
 import { decideRevoke, decideUnlock } from '../../events/facts/accounts.ts';
+import { documentStream } from '../../events/facts/catalogue.ts';
 import { authorize } from '../access/access.ts';
 import { refuseMissing } from '../access/document-access.ts';
 import type { App, Call } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { type AuthTarget, authTargets, requireLiving } from '../callers/sessions.ts';
+import { answerOnce } from '../documents/concurrency/answer-once.ts';
 import { noPayload } from '../http/body.ts';
 import { idOf } from '../http/requests.ts';
 import type { AnswerOf } from '../openapi/answers.ts';
@@ -41,10 +43,15 @@ export function accountStates(server: Server, app: App): void {
       {
         method: 'POST',
         path: `${path}/unlock`,
-        options: { auth: strategy, plugins: { openApi: () => unlockOperation(model) }, payload: noPayload },
-        handler: async (request) => {
+        options: {
+          auth: strategy,
+          plugins: { openApi: () => unlockOperation(model), takes: ['idempotency-key'] },
+          payload: noPayload,
+        },
+        handler: async (request, h) => {
           const document = await admitted(request);
-          return unlock({ app, request, target }, document);
+          const run = async (app: App) => ({ body: await unlock({ app, request, target }, document) });
+          return answerOnce({ app, request, h }, run, { about: documentStream(category, idOf(request)) });
         },
       },
       {

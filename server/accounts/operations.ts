@@ -3,7 +3,7 @@ import { counted } from '../../config/counted.ts';
 import type { Collection, Model } from '../../config/model.ts';
 import { hasReadHooks } from '../../config/traits.ts';
 import type { AdmittedCallers, AuthCollection } from '../openapi/callers.ts';
-import { type ApiOperation, readsThroughHooks } from '../openapi/operation.ts';
+import { type ApiOperation, headersOfKept, readsThroughHooks } from '../openapi/operation.ts';
 import {
   type DescribedAnswer,
   type DescribedAnswers,
@@ -11,6 +11,8 @@ import {
   ofHooks,
   refusals,
   refusalsForNow,
+  refusalsOfKept,
+  replayable,
   unauthorized,
 } from '../openapi/responses.ts';
 import { pageParameters } from '../queries/pages.ts';
@@ -152,10 +154,12 @@ export function unlockOperation(target: AuthCollection): ApiOperation {
       "Ends a lock and resets the count of failed logins. Needs the right to update the account; the caller's own account is " +
       'a 403.',
     params: ofAccount,
+    headers: headersOfKept,
     answers: {
-      200: json('The state of the account, which is not locked.', 'Account'),
+      200: replayable(json('The state of the account, which is not locked.', 'Account')),
       ...noAccount,
       ...refusals([400, 500]),
+      ...refusalsOfKept,
       ...refusalsForNow([503]),
     },
     caller: { kind: 'admitted', target, right: 'update' },

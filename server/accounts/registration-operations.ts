@@ -1,8 +1,18 @@
 import Joi from 'joi';
 import type { Collection } from '../../config/model.ts';
 import { anyField, hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
-import type { ApiOperation } from '../openapi/operation.ts';
-import { created, type DescribedAnswers, json, ofHooks, refusals, refusalsForNow } from '../openapi/responses.ts';
+import { type ApiOperation, headersOfKept } from '../openapi/operation.ts';
+import {
+  created,
+  type DescribedAnswers,
+  json,
+  ofHooks,
+  orInUse,
+  refusalOfOther,
+  refusals,
+  refusalsForNow,
+  replayable,
+} from '../openapi/responses.ts';
 import { pageParameters } from '../queries/pages.ts';
 import { about, countedCaller, ofBodies, withCookie } from './operations.ts';
 
@@ -15,12 +25,14 @@ export function inviteOperation({ slug }: Collection): ApiOperation {
       'Sends a mail with a link that works once, within 7 days: the recipient chooses a password and so creates the account. ' +
       'A second invitation to an address replaces the first. Needs a user who may create accounts here; an API key alone is ' +
       'refused.',
+    headers: headersOfKept,
     body: 'Invite',
     answers: {
-      200: json('The invitation is on its way.', 'Success'),
+      200: replayable(json('The invitation is on its way.', 'Success')),
       403: json('The user may not create users here, or a write under a cookie came from another origin.', 'Error'),
-      409: json('There is an account with this e-mail.', 'Error'),
+      409: json(`There is an account with this e-mail. ${orInUse}`, 'Error'),
       ...refusals(ofBodies),
+      ...refusalOfOther,
       ...refusalsForNow([503]),
     },
     caller: { kind: 'user' },

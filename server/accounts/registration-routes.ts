@@ -18,6 +18,7 @@ import type { App, Call } from '../app.ts';
 import { publicStrategy, strategy } from '../callers/authentication.ts';
 import { countCall } from '../callers/counting.ts';
 import { type AuthTarget, authTargets, becomeUser, newSession, requireLiving, userWith } from '../callers/sessions.ts';
+import { answerOnce } from '../documents/concurrency/answer-once.ts';
 import { runAfterHooks } from '../documents/hooks.ts';
 import { checkedValues } from '../documents/write/checked-values.ts';
 import { withPassword } from '../documents/write/passwords.ts';
@@ -58,19 +59,25 @@ function inviteRoutes(app: App, target: AuthTarget): ServerRoute[] {
     {
       method: 'POST',
       path: `${path}/invite`,
-      options: { auth: strategy, plugins: { openApi: () => inviteOperation(model) }, payload: jsonPayload },
-      handler: async (request) => {
+      options: {
+        auth: strategy,
+        plugins: { openApi: () => inviteOperation(model), takes: ['idempotency-key'] },
+        payload: jsonPayload,
+      },
+      handler: async (request, h) => {
         if (!request.auth.credentials.user?.session) throw new DomainError('unauthorized', 'a token is needed');
         const body = await readBody(request, maxBytes);
         await authorize({ app, request, target }, 'create', { doc: () => null, data: body ?? null });
         const { email } = readInvite(body);
         rejectQuery(request.query);
-        requireLiving(app, request);
-        if (userWith(target, email) !== null) throw taken();
-        const expiresAt = new Date(app.clock.believed() + inviteMilliseconds);
-        await record({ app, request }, decideInvite({ category, id: randomUUID() }, { email, expiresAt }));
-        await app.passwords.mailWaits();
-        return { success: true, message: 'the invitation is on its way' } satisfies AnswerOf<'Success'>;
+        return answerOnce({ app, request, h, body }, async (app) => {
+          requireLiving(app, request);
+          if (userWith(target, email) !== null) throw taken();
+          const expiresAt = new Date(app.clock.believed() + inviteMilliseconds);
+          await record({ app, request }, decideInvite({ category, id: randomUUID() }, { email, expiresAt }));
+          await app.passwords.mailWaits();
+          return { body: { success: true, message: 'the invitation is on its way' } satisfies AnswerOf<'Success'> };
+        });
       },
     },
     {

@@ -37,6 +37,7 @@ export const statusOf: Record<RefusalCode, number> = {
   unique: 409,
   write_conflict: 409,
   erased: 409,
+  idempotency_key_in_use: 409,
   stale: 412,
   body_too_large: 413,
   file_too_large: 413,

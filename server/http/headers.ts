@@ -16,8 +16,13 @@ const places: Record<WriteHeader | 'if-none-match', string> = {
     'goes with PATCH and DELETE of a document, PATCH of a global, their restore, PUT and DELETE of a draft, and PATCH of preferences',
   'if-none-match': 'goes with GET; a write takes if-match',
   'idempotency-key':
-    'goes with POST, PATCH and DELETE of documents, PATCH of globals, their restore, and bulk calls and the undoing of one',
+    'goes with PATCH and DELETE of documents, PATCH of globals, and each POST with a credential but logout and refresh-token',
 };
+
+/**
+ * The least length of an idempotency key by which an answer with a secret is encrypted, in characters; a UUID has 36.
+ */
+export const leastSecretKey = 16;
 
 /**
  * Refuses headers that a client would rely on in vain: conditions that are not checked, keys that do not prevent a

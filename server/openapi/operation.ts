@@ -2,6 +2,7 @@ import Joi from 'joi';
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { fieldsInside } from '../../config/nesting.ts';
 import { hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
+import { leastSecretKey } from '../http/headers.ts';
 import type { Parameter } from '../queries/parameters.ts';
 import type { AdmittedCallers } from './callers.ts';
 import {
@@ -71,6 +72,23 @@ const key = Joi.string()
   .description(
     'Makes the request safe to retry: a request with the same key and body within 7 days gets the first answer again.',
   );
+
+const keptKey = Joi.string()
+  .min(1)
+  .max(255)
+  .pattern(/^[!-~]+$/)
+  .description(
+    'Makes the request safe to retry: a request with the same key and body within an hour gets the first answer again.',
+  );
+
+/** The headers of a request whose answer is kept. */
+export const headersOfKept = Joi.object({ 'Idempotency-Key': keptKey });
+
+/** The headers of a request whose answer is kept and has a secret, which is encrypted by the key. */
+export const headersOfSecret = Joi.object({
+  'X-Change-Reason': reason,
+  'Idempotency-Key': keptKey.min(leastSecretKey),
+});
 
 /** The headers of a write that no collection is known of. */
 export const headersOfAnyWrite = Joi.object({ 'X-Change-Reason': reason, 'Idempotency-Key': key });

@@ -156,6 +156,15 @@ export const refusalOfOther: DescribedAnswers = {
   422: json('The `Idempotency-Key` was used before, for another request.', 'Error'),
 };
 
+/** Another meaning of a 409, where an answer is kept for an `Idempotency-Key`. */
+export const orInUse = 'Or an earlier request with the `Idempotency-Key` has no answer yet (`idempotency_key_in_use`).';
+
+/** The refusals of an `Idempotency-Key` where an answer is kept for it, and nothing else is a 409. */
+export const refusalsOfKept: DescribedAnswers = {
+  409: json('An earlier request with the `Idempotency-Key` has no answer yet (`idempotency_key_in_use`).', 'Error'),
+  ...refusalOfOther,
+};
+
 /** The answer to a restore: the document, or its state after one. */
 export function restored(schema: string): DescribedAnswer {
   const description = 'The document, with its `ETag`; with `dryRun`, the differences that the restore would make.';

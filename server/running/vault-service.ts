@@ -6,6 +6,7 @@ import type { VaultPort } from '../../events/vault/vault-port.ts';
 import { refusedOnFullDisk } from '../accounts/full-disk.ts';
 import { keepPreferences } from '../accounts/preferences.ts';
 import type { App } from '../app.ts';
+import { keepReplays } from '../documents/concurrency/replay-keeping.ts';
 import { keepPreviews } from '../documents/preview/keeping.ts';
 import { keepUnsavedChanges } from '../documents/unsaved-changes/keeping.ts';
 import { callsThrough } from '../platform/calls.ts';
@@ -14,7 +15,7 @@ import type { PasswordService } from '../ports.ts';
 import { portTo } from './threads/message-ports.ts';
 
 /** The ports to the vault, one for each subject. The main thread serves them for all threads. */
-export type VaultService = Pick<App, 'passwords' | 'preferences' | 'unsavedChanges' | 'previews'>;
+export type VaultService = Pick<App, 'passwords' | 'preferences' | 'unsavedChanges' | 'previews' | 'replays'>;
 
 /** The same between two threads. */
 export type VaultChannels = { [Name in keyof VaultService]: MessagePort };
@@ -23,8 +24,8 @@ export type VaultChannels = { [Name in keyof VaultService]: MessagePort };
 export type MainVaultService = {
   vault: VaultService;
   /**
-   * Deletes the previews of a document and the unsaved changes to it. If it is a user, those of the user go too, with
-   * their preferences.
+   * Deletes the previews of a document, the unsaved changes to it, and answers that show something of it. If it is a
+   * user, those of the user go too, with their preferences.
    */
   forgetKept: (category: Category, id: string) => Promise<void>;
   /** Ends its work; what waits is done before. The passwords are closed by their owner. */
@@ -51,6 +52,7 @@ export function openVaultService({ vault, passwords, now, onPurgeFailure: onFail
   const preferences = keepPreferences(vault.preferences);
   const changes = keepUnsavedChanges({ changes: vault.unsavedChanges, now, onFailure });
   const previews = keepPreviews({ previews: vault.previews, now, onFailure });
+  const replays = keepReplays({ replays: vault.replays, now, onFailure });
   return {
     vault: {
       passwords,
@@ -66,35 +68,49 @@ export function openVaultService({ vault, passwords, now, onPurgeFailure: onFail
         forget: changes.forget,
       },
       previews: { keep: previews.keep, read: previews.read, drop: previews.drop },
+      replays: {
+        reserve: (replay) => refusedOnFullDisk(replays.reserve(replay)),
+        keep: replays.keep,
+        drop: replays.drop,
+      },
     },
     async forgetKept(category, id) {
       await previews.forget(category, id);
+      await replays.forget(category, id);
       await changes.forget(documentStream(category, id));
       await preferences.forget(documentStream(category, id));
     },
     async close() {
-      await Promise.all([queue.ended(), previews.close(), changes.close()]);
+      await Promise.all([queue.ended(), previews.close(), replays.close(), changes.close()]);
     },
   };
 }
 
 /** Makes the channels by which another thread calls the vault service of this one. */
-export function channelsTo({ passwords, preferences, unsavedChanges, previews }: VaultService): VaultChannels {
+export function channelsTo({ passwords, preferences, unsavedChanges, previews, replays }: VaultService): VaultChannels {
   return {
     passwords: portTo<VaultService['passwords']>(passwords),
     preferences: portTo<VaultService['preferences']>(preferences),
     unsavedChanges: portTo<VaultService['unsavedChanges']>(unsavedChanges),
     previews: portTo<VaultService['previews']>(previews),
+    replays: portTo<VaultService['replays']>(replays),
   };
 }
 
 /** The vault service at the other end of channels. */
-export function vaultThrough({ passwords, preferences, unsavedChanges, previews }: VaultChannels): VaultService {
+export function vaultThrough({
+  passwords,
+  preferences,
+  unsavedChanges,
+  previews,
+  replays,
+}: VaultChannels): VaultService {
   return {
     passwords: callsThrough<VaultService['passwords']>(passwords),
     preferences: callsThrough<VaultService['preferences']>(preferences),
     unsavedChanges: callsThrough<VaultService['unsavedChanges']>(unsavedChanges),
     previews: callsThrough<VaultService['previews']>(previews),
+    replays: callsThrough<VaultService['replays']>(replays),
   };
 }
 

@@ -1,7 +1,14 @@
 import Joi from 'joi';
 import type { AdmittedCallers } from '../openapi/callers.ts';
-import type { ApiOperation } from '../openapi/operation.ts';
-import { type DescribedAnswers, json, refusals } from '../openapi/responses.ts';
+import { type ApiOperation, headersOfKept } from '../openapi/operation.ts';
+import {
+  type DescribedAnswers,
+  json,
+  refusalForNow,
+  refusals,
+  refusalsOfKept,
+  replayable,
+} from '../openapi/responses.ts';
 import { pageParameters } from '../queries/pages.ts';
 import { oneOf } from '../queries/parameters.ts';
 
@@ -88,10 +95,13 @@ export function retryDeliveriesOperation(): ApiOperation {
       'Makes the earliest delivery of each document that has not succeeded yet due now; parked deliveries are retried for ' +
       'another 3 days.',
     params: Joi.object({ name }),
+    headers: headersOfKept,
     answers: {
-      200: json('The webhook, with the numbers of its deliveries.', 'Webhook'),
+      200: replayable(json('The webhook, with the numbers of its deliveries.', 'Webhook')),
       ...noWebhook,
       ...refusals([400, 500]),
+      ...refusalsOfKept,
+      ...refusalForNow,
     },
     caller,
   };
@@ -107,10 +117,13 @@ export function retryDeliveryOperation(): ApiOperation {
       'Makes a delivery due now; a parked delivery is retried for another 3 days. If the delivery waits for an earlier one ' +
       'of its document, the earlier one becomes due.',
     params: ofDelivery,
+    headers: headersOfKept,
     answers: {
-      200: json('The delivery, which waits.', 'Delivery'),
+      200: replayable(json('The delivery, which waits.', 'Delivery')),
       ...noDelivery,
       ...refusals([400, 500]),
+      ...refusalsOfKept,
+      ...refusalForNow,
     },
     caller,
   };

@@ -4,6 +4,7 @@ import { didYouMean, show } from '../../config/suggest.ts';
 import { requireKeyManager } from '../access/key-management.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
+import { answerOnce } from '../documents/concurrency/answer-once.ts';
 import { sendText } from '../documents/read/sending.ts';
 import { pageText } from '../documents/read/serialize.ts';
 import { noPayload } from '../http/body.ts';
@@ -81,29 +82,41 @@ export function webhooks(server: Server, app: App & Pick<RouteParts, 'webhooks'>
     {
       method: 'POST',
       path: `${path}/{name}/retry`,
-      options: { auth: strategy, payload: noPayload, plugins: { openApi: retryDeliveriesOperation } },
-      handler: async (request) => {
+      options: {
+        auth: strategy,
+        payload: noPayload,
+        plugins: { openApi: retryDeliveriesOperation, takes: ['idempotency-key'] },
+      },
+      handler: async (request, h) => {
         await requireKeyManager({ app, request });
         rejectQuery(request.query);
         const name = nameOf(request);
-        const webhook = await app.webhooks.retryAll(name);
-        if (webhook) return webhook;
-        throw noWebhook(name);
+        return answerOnce({ app, request, h }, async () => {
+          const webhook = await app.webhooks.retryAll(name);
+          if (webhook) return { body: webhook };
+          throw noWebhook(name);
+        });
       },
     },
     {
       method: 'POST',
       path: `${path}/{name}/deliveries/{id}/retry`,
-      options: { auth: strategy, payload: noPayload, plugins: { openApi: retryDeliveryOperation } },
-      handler: async (request) => {
+      options: {
+        auth: strategy,
+        payload: noPayload,
+        plugins: { openApi: retryDeliveryOperation, takes: ['idempotency-key'] },
+      },
+      handler: async (request, h) => {
         await requireKeyManager({ app, request });
         rejectQuery(request.query);
         const name = nameOf(request);
         if (!names.includes(name)) throw noWebhook(name);
         const id = idOf(request);
-        const delivery = await app.webhooks.retry(name, id);
-        if (delivery) return delivery;
-        throw noDelivery(id);
+        return answerOnce({ app, request, h }, async () => {
+          const delivery = await app.webhooks.retry(name, id);
+          if (delivery) return { body: delivery };
+          throw noDelivery(id);
+        });
       },
     },
   ]);

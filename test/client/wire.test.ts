@@ -150,6 +150,15 @@ describe('Failures between the client and the service', { concurrency: true }, (
       .collection('files')
       .replaceFile(file.id, new Blob(['y']), {}, { onProgress: () => {} });
     assert.equal(keys.length, 2);
+    keys.length = 0;
+    const { id, secret } = await trusted({ baseUrl: url }).keys.create({ name: 'made once' });
+    assert.deepEqual([keys.length, new Set(keys).size], [2, 1]);
+    assert.ok(secret.startsWith(`annals_${id}_`));
+    const all = (await trusted().keys.list()).docs.filter(({ name }) => name === 'made once');
+    assert.deepEqual(
+      all.map((key) => key.id),
+      [id],
+    );
   });
 
   it('leave it to the caller if a write could be done twice', async (t) => {

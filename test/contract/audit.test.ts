@@ -177,6 +177,11 @@ describe('The answers of the audit routes', () => {
     world = { post, gone, file, erased: 0, ada, invitation, admin };
   }
 
+  /** The options of a call of the first user under an idempotency key. */
+  function keyed(key: string): Sent {
+    return { ...world.admin, headers: { ...world.admin.headers, 'idempotency-key': key } };
+  }
+
   /** Leaves no room on the disk, and nothing signed that would do; gives what makes room again. */
   function fill(): () => void {
     const ballast = join(disk.folder, 'ballast');
@@ -243,10 +248,14 @@ describe('The answers of the audit routes', () => {
       ['posts', (await made('posts', { title: 'to be forgotten' })).id],
       ['users', user.id],
     ]) {
-      const { body, headers } = await call(erasures, erasedStatus, `${audit}/erasures`, {
-        body: { collection, id, reason },
-        ...world.admin,
-      });
+      const erase = (status: number, why: string) => {
+        const sent = { body: { collection, id, reason: why }, ...keyed(`of-${id}`) };
+        return call(erasures, status, `${audit}/erasures`, sent);
+      };
+      const { body, headers } = await erase(erasedStatus, reason);
+      const again = await erase(erasedStatus, reason);
+      assert.deepEqual([again.body, again.headers.get('idempotent-replayed')], [body, 'true']);
+      await erase(422, 'another reason');
       world.erased = body.position;
       assert.equal(headers.get('location'), `/cms${audit}/erasures/${body.position}`);
     }
@@ -322,6 +331,7 @@ describe('The answers of the audit routes', () => {
     db.prepare('SELECT count(*) FROM events').get();
     const answer = request(service.url, 'POST', `${audit}/erasures`, {
       body: { collection: 'files', id: world.file, reason },
+      headers: { 'idempotency-key': 'held' },
     });
     answer.catch(() => {});
     held = { answer, free: () => db.close() };
@@ -475,6 +485,9 @@ describe('The answers of the audit routes', () => {
     const answer = await held.answer;
     assert.deepEqual([answer.status, answer.body.finished], [202, false]);
     contract.check(erasures, answer);
+    const same = { body: { collection: 'files', id: world.file, reason }, headers: { 'idempotency-key': 'held' } };
+    const again = await call(erasures, 202, `${audit}/erasures`, same);
+    assert.deepEqual([again.body, again.headers.get('idempotent-replayed')], [answer.body, 'true']);
     const { body } = await vary(`GET ${audit}/erasures`, 200, 'limit=1');
     const [{ waitsFor, obstacle }] = body.docs;
     held.free();
@@ -543,7 +556,8 @@ describe('The answers of the audit routes', () => {
     // Too many events after each, which need not exist for that.
     db.exec('UPDATE head SET size = size + 200000; DELETE FROM checkpoints');
     sealAnew(db, readSecret(join(service.data, 'vault.db'), sealSecret) ?? assert.fail('there is no key'));
-    for (const operation of withStatus(422)) await vary(operation, 422, 'complete=true');
+    for (const operation of withStatus(422).filter((one) => one !== erasures))
+      await vary(operation, 422, 'complete=true');
     const tables = db
       .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
       .pluck();

@@ -8,6 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { errorCodes } from '../../config/error-codes.ts';
 import { fieldErrorCodes } from '../../config/field-error-codes.ts';
+import { withDatabase } from '../../storage/sqlite.ts';
 import { described, type OpenApi, operationsOf, schemasIn } from '../helpers/contract.ts';
 import { useSmallDisk } from '../helpers/disk.ts';
 import { entriesMetElsewhere, metElsewhere } from '../helpers/error-codes.ts';
@@ -20,7 +21,7 @@ import { assertAllRecorded, type Records } from './recorded.ts';
 import { pairsOf, type Request, requestsFor } from './requests.ts';
 import { damage, expectAll, fill, holdSearch, overtake, type Prepared, prepare, stall } from './trouble.ts';
 import { inJson } from './values.ts';
-import { createWorld, type World } from './world.ts';
+import { createWorld, fresh, type World } from './world.ts';
 
 const mailbox = await useMailbox();
 const receiver = createServer((_, response) => response.writeHead(204).end()).listen(0, '127.0.0.1');
@@ -265,11 +266,26 @@ describe('The contract (1)', () => {
     assert.equal((await back('', 1)).status, 409);
   });
 
+  it('holds after a request that was cut off', ofOneProcess, async () => {
+    for (const operation of lacking('409').filter(({ kind }) => /^(unlock|createPreviewToken|retry)/.test(kind))) {
+      const call = vary(await rightCall(world, operation), { headers: { 'idempotency-key': fresh() } });
+      assert.equal((await world.send(operation.name, call)).status, 200, operation.name);
+      withDatabase(join(service.data, 'vault.db'), {}, (db) => {
+        db.exec('UPDATE replays SET answer = NULL, expires_at = expires_at - 60000');
+      });
+      const { status, body } = await world.send(operation.name, call);
+      assert.deepEqual([status, body.code], [409, 'idempotency_key_in_use'], operation.name);
+    }
+  });
+
   it('holds while there is no room on the disk', { skip: disk.skip }, async () => {
     const full = await prepare(
       world,
       lacking('503').filter(({ name }) => !name.startsWith('GET')),
     );
+    // These write nothing but what is kept for the key.
+    for (const one of full.filter(({ kind }) => kind.startsWith('retry')))
+      one.call = vary(one.call, { headers: { 'idempotency-key': fresh() } });
     const makeRoom = await fill(world, disk.folder);
     try {
       await expectAll(world, 503, full);

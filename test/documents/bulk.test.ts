@@ -356,11 +356,11 @@ describe('POST …/bulk', () => {
     const docs = [{ title: 'x' }];
     const matched = await bulk('posts', { docs }, { headers: { 'if-match': '*' } });
     assert.match(errorsOf(matched)['if-match'] ?? '', /^if-match has no place here/);
-    const keyed = await service.call('POST', '/api/preview-token', {}, { headers: { 'idempotency-key': 'x' } });
+    const keyed = await service.call('DELETE', '/api/keys/x', undefined, { headers: { 'idempotency-key': 'x' } });
     assert.equal(
       errorsOf(keyed)['idempotency-key'],
-      'idempotency-key has no place here: it goes with POST, PATCH and DELETE of documents, PATCH of globals, their restore, ' +
-        'and bulk calls and the undoing of one',
+      'idempotency-key has no place here: it goes with PATCH and DELETE of documents, PATCH of globals, and each POST with a ' +
+        'credential but logout and refresh-token',
     );
     for (const path of ['bulk', 'bulk/update', 'bulk/delete']) {
       const { status, body } = await service.call('POST', `/api/collections/media/${path}`, { docs: [] });

@@ -4,6 +4,8 @@ import type { Mutation } from './mutation.ts';
 const deciding = 'test/events/documents.test.ts';
 const etags = 'test/documents/concurrency/etags.test.ts';
 const precondition = 'test/documents/concurrency/precondition.test.ts';
+const answers = 'test/documents/concurrency/answer-once.test.ts';
+const keeping = 'test/documents/concurrency/replay-keeping.test.ts';
 const repeating = 'test/documents/concurrency/idempotency.test.ts';
 
 /** Faults of writes: unique values, ETags, conditions, repeated requests. */
@@ -84,8 +86,39 @@ export const writeMutations: readonly Mutation[] = [
     test: { file: precondition, name: 'tells of a document only what the caller may see of it' },
   },
   {
+    what: 'A repeated request for an API key makes another one.',
+    file: 'server/documents/concurrency/answer-once.ts',
+    text: 'if (found.attempt === attempt) return null;',
+    replacement: "if (found.attempt !== '') return null;",
+    test: { file: answers, name: 'makes one API key, and shows its secret again to its maker alone' },
+  },
+  {
+    what: 'The secret of an API key is kept as it is.',
+    file: 'server/documents/concurrency/replay-encryption.ts',
+    text: "[cipher.update(text, 'utf8'), cipher.final()]",
+    replacement: "[Buffer.from(text, 'utf8'), cipher.final()]",
+    test: {
+      file: keeping,
+      name: 'is decrypted by the idempotency key, the route and the request that it was encrypted for',
+    },
+  },
+  {
+    what: 'A kept answer is given to a caller who may not do such a thing any more.',
+    file: 'server/documents/concurrency/answer-once.ts',
+    text: 'await options.again?.();',
+    replacement: '',
+    test: { file: answers, name: 'shows nothing to a caller who may not do it any more' },
+  },
+  {
+    what: 'A request that recorded something and failed gives its idempotency key back.',
+    file: 'server/documents/concurrency/answer-once.ts',
+    text: 'if (!mayBeRecorded) await stored',
+    replacement: 'await stored',
+    test: { file: keeping, name: 'and recorded something keeps its key' },
+  },
+  {
     what: 'Another body under an idempotency key gets the answer to the first.',
-    file: 'server/documents/concurrency/idempotency.ts',
+    file: 'server/documents/concurrency/idempotency-key.ts',
     text: 'if (first.fingerprint === fingerprint) return;',
     replacement: "if (fingerprint !== '') return;",
     test: {
@@ -95,7 +128,7 @@ export const writeMutations: readonly Mutation[] = [
   },
   {
     what: 'The change reason and If-Match are no part of what an idempotency key stands for.',
-    file: 'server/documents/concurrency/idempotency.ts',
+    file: 'server/documents/concurrency/idempotency-key.ts',
     text: "[headers['if-match'], headers['x-change-reason']].map((value) => value ?? null);",
     replacement: '[headers].map(() => null);',
     test: {
@@ -105,7 +138,7 @@ export const writeMutations: readonly Mutation[] = [
   },
   {
     what: 'The idempotency key of one caller gives another one the answer.',
-    file: 'server/documents/concurrency/idempotency.ts',
+    file: 'server/documents/concurrency/idempotency-key.ts',
     text: "keyed(app, 'key', [type, id, method,",
     replacement: "keyed(app, 'key', [type === id, method,",
     test: { file: repeating, name: 'is of its caller, and of its route' },

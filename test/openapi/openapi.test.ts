@@ -211,7 +211,7 @@ describe('The OpenAPI document (4.7, 9)', () => {
       'POST /api/collections/users/refresh-token': ['200', '403', '503', ...refusalsOfUsers],
       'GET /api/collections/users/sessions': ['200', ...refusalsOfUsers],
       'DELETE /api/collections/users/sessions/{sid}': ['200', '403', '404', '503', ...refusalsOfUsers],
-      'POST /api/collections/users/invite': ['200', '401', '403', '409', '503', ...refusalsOfBodies],
+      'POST /api/collections/users/invite': ['200', '401', '403', '409', '422', '503', ...refusalsOfBodies],
       'POST /api/collections/users/accept-invite': ['201', '403', '409', '503', ...counted],
       'POST /api/collections/members/accept-invite': ['201', '409', '503', ...counted],
       'GET /api/collections/users/init': ['200', '400', '500'],

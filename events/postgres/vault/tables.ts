@@ -6,6 +6,7 @@ export const personalTables: Readonly<Record<string, readonly string[]>> = {
   drafts: ['data'],
   own_drafts: ['title', 'data'],
   preferences: ['data'],
+  replays: ['answer'],
 };
 
 /**
@@ -124,6 +125,20 @@ export const vaultSteps: readonly (readonly TableStep[])[] = [
        data text NOT NULL,
        PRIMARY KEY (log, owner)
      )`,
+    `CREATE TABLE annals_vault.replays (
+       log int NOT NULL,
+       key text NOT NULL,
+       attempt text NOT NULL,
+       fingerprint text NOT NULL,
+       caller text NOT NULL,
+       about text,
+       answer text,
+       expires_at bigint NOT NULL,
+       PRIMARY KEY (log, key)
+     )`,
+    'CREATE INDEX replays_by_caller ON annals_vault.replays (log, caller, expires_at)',
+    'CREATE INDEX replays_by_subject ON annals_vault.replays (log, about) WHERE about IS NOT NULL',
+    'CREATE INDEX replays_by_expiry ON annals_vault.replays (log, expires_at)',
     // `until`: milliseconds since the epoch, by the clock of the server.
     `CREATE TABLE annals_vault.pins (
        log int NOT NULL,

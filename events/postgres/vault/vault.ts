@@ -14,6 +14,7 @@ import { openPasswords } from './passwords.ts';
 import { openPinRows, type PinRows } from './pins.ts';
 import { openPreferences } from './preferences.ts';
 import { openPreviews } from './previews.ts';
+import { openReplays } from './replays.ts';
 import { openRows, serverTime, type VaultRows, type VaultSubject } from './rows.ts';
 import { vaultSteps } from './tables.ts';
 import { openUnsavedChanges } from './unsaved-changes.ts';
@@ -89,6 +90,7 @@ export async function openPostgresVault(options: PostgresVaultOptions): Promise<
         previews: openPreviews(rows),
         unsavedChanges: openUnsavedChanges(rows),
         preferences: openPreferences(rows),
+        replays: openReplays(rows),
       },
       secret,
       opaqueId: (text) => createHmac('sha256', secret(opaqueSecret)).update(text).digest('hex').slice(0, 16),

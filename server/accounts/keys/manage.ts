@@ -69,7 +69,7 @@ export async function makeKey(call: RouteCall, { name, scopes, audit, expiresAt 
  */
 export async function rotateKey(call: RouteCall, id: string, overlapSeconds: number): Promise<KeyView> {
   const { app } = call;
-  await requireGrantable(call, found(call, id));
+  await requireRotatable(call, id);
   const secret = secretOf(id);
   const credential = await app.keyService.store(secret);
   const now = app.clock.believed();
@@ -83,6 +83,11 @@ export async function rotateKey(call: RouteCall, id: string, overlapSeconds: num
   await tidy(call);
   const uses = await app.keyService.uses();
   return { ...viewOf(found(call, id), uses[id]), secret };
+}
+
+/** Refuses callers who may not rotate a key. @throws DomainError `not_found`, `forbidden`. */
+export async function requireRotatable(call: RouteCall, id: string): Promise<void> {
+  await requireGrantable(call, found(call, id));
 }
 
 /** Ends a key: no thread accepts it from now on. @returns the key as it was. @throws DomainError `not_found`. */

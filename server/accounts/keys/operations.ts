@@ -1,8 +1,17 @@
 import Joi from 'joi';
 import { maxKeys, maxOverlapSeconds } from '../../../config/api-keys.ts';
 import type { AdmittedCallers } from '../../openapi/callers.ts';
-import { type ApiOperation, reason } from '../../openapi/operation.ts';
-import { created, type DescribedAnswers, json, refusalForNow, refusals } from '../../openapi/responses.ts';
+import { type ApiOperation, headersOfSecret, reason } from '../../openapi/operation.ts';
+import {
+  created,
+  type DescribedAnswers,
+  json,
+  orInUse,
+  refusalForNow,
+  refusalOfOther,
+  refusals,
+  replayable,
+} from '../../openapi/responses.ts';
 import { pageParameters } from '../../queries/pages.ts';
 
 const tag = 'system';
@@ -54,12 +63,13 @@ export function createKeyOperation(): ApiOperation {
       `for the header \`x-api-key\`. There may be ${maxKeys} keys. A user can give a key only rights that the user has for ` +
       'every document; otherwise a 403 names the scope. Only keys of the environment can give `*`, which includes ' +
       'collections and globals that are added later.',
-    headers,
+    headers: headersOfSecret,
     body: 'NewApiKey',
     answers: {
-      201: created(json('The key, with its secret.', 'ApiKeyWithSecret')),
+      201: replayable(created(json('The key, with its secret.', 'ApiKeyWithSecret'))),
       ...refusals([400, 408, 413, 415, 500]),
-      409: json('The number of keys is at its limit, or other writers keep changing keys.', 'Error'),
+      409: json(`The number of keys is at its limit, or other writers keep changing keys. ${orInUse}`, 'Error'),
+      ...refusalOfOther,
       ...refusalForNow,
     },
     caller,
@@ -97,14 +107,15 @@ export function rotateKeyOperation(): ApiOperation {
       `most ${maxOverlapSeconds}, which is 7 days); by default, and without a body, at once. An older secret is refused from ` +
       'now on. A user may do so only with a key whose rights the user has.',
     params,
-    headers,
+    headers: headersOfSecret,
     body: 'ApiKeyRotation',
     isBodyOptional: true,
     answers: {
-      200: json('The key, with its new secret.', 'ApiKeyWithSecret'),
+      200: replayable(json('The key, with its new secret.', 'ApiKeyWithSecret')),
       ...noKey,
       ...refusals([400, 408, 413, 415, 500]),
-      409: json('The key has expired, or other writers keep changing keys.', 'Error'),
+      409: json(`The key has expired, or other writers keep changing keys. ${orInUse}`, 'Error'),
+      ...refusalOfOther,
       ...refusalForNow,
     },
     caller,

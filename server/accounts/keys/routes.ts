@@ -1,9 +1,11 @@
 import type { Request, Server } from '@hapi/hapi';
 import { compileKeyRequest, readKeyRotation } from '../../../config/api-keys.ts';
+import { requireGrantable } from '../../access/key-grants.ts';
 import { requireKeyManager } from '../../access/key-management.ts';
 import type { App } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { unstored } from '../../callers/vary.ts';
+import { answerOnce } from '../../documents/concurrency/answer-once.ts';
 import { sendText } from '../../documents/read/sending.ts';
 import { pageText } from '../../documents/read/serialize.ts';
 import { jsonPayload, noPayload, readBody } from '../../http/body.ts';
@@ -12,7 +14,7 @@ import { noteReason } from '../../http/reason.ts';
 import { idOf } from '../../http/requests.ts';
 import { pageParameters } from '../../queries/pages.ts';
 import { readQuery, rejectQuery } from '../../queries/parameters.ts';
-import { listKeys, makeKey, revokeKey, rotateKey, showKey } from './manage.ts';
+import { listKeys, makeKey, requireRotatable, revokeKey, rotateKey, showKey } from './manage.ts';
 import {
   createKeyOperation,
   listKeysOperation,
@@ -50,18 +52,22 @@ export function apiKeys(server: Server, app: App): void {
     {
       method: 'POST',
       path,
-      options: { auth: strategy, payload: jsonPayload, plugins: { openApi: createKeyOperation } },
+      options: {
+        auth: strategy,
+        payload: jsonPayload,
+        plugins: { openApi: createKeyOperation, takes: ['idempotency-key'] },
+      },
       handler: async (request, h) => {
         await admit(request);
-        const asked = readKey(await readBody(request, app.model.limits.body), app.clock.believed());
+        const body = await readBody(request, app.model.limits.body);
+        const asked = readKey(body, app.clock.believed());
         noteReason(request, null);
-        const made = await makeKey({ app, request }, asked);
-        return unstored(
-          h
-            .response(made)
-            .code(201)
-            .location(locationOf(app, `${path}/${made.id}`)),
-        );
+        const make = async (app: App) => {
+          const made = await makeKey({ app, request }, asked);
+          return { status: 201, body: made, location: locationOf(app, `${path}/${made.id}`) };
+        };
+        const again = () => requireGrantable({ app, request }, asked);
+        return unstored(await answerOnce({ app, request, h, body }, make, { again, hasSecret: true }));
       },
     },
     {
@@ -77,13 +83,20 @@ export function apiKeys(server: Server, app: App): void {
     {
       method: 'POST',
       path: `${path}/{id}/rotate`,
-      options: { auth: strategy, payload: jsonPayload, plugins: { openApi: rotateKeyOperation } },
+      options: {
+        auth: strategy,
+        payload: jsonPayload,
+        plugins: { openApi: rotateKeyOperation, takes: ['idempotency-key'] },
+      },
       handler: async (request, h) => {
         await admit(request);
         const body = await readBody(request, app.model.limits.body);
         const { overlapSeconds } = readKeyRotation(body === undefined ? {} : body);
         noteReason(request, null);
-        return unstored(h.response(await rotateKey({ app, request }, idOf(request), overlapSeconds)));
+        const id = idOf(request);
+        const rotate = async (app: App) => ({ body: await rotateKey({ app, request }, id, overlapSeconds) });
+        const again = () => requireRotatable({ app, request }, id);
+        return unstored(await answerOnce({ app, request, h, body }, rotate, { again, hasSecret: true }));
       },
     },
   ]);

@@ -19,7 +19,7 @@ export type RemovalParts = {
   rewriteSegments: () => Promise<() => void>;
   /** The objects of segments in the bucket. */
   objects: Pick<Offloading, 'findObjects' | 'removeObjects'>;
-  /** Forgets the unsaved changes to a document; and if it is a user, all that this user keeps. */
+  /** Forgets what the vault has about a document; and if it is a user, all that this user keeps. */
   forgetKept: (category: Category, id: string) => Promise<void>;
 };
 

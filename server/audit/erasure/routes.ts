@@ -7,6 +7,8 @@ import { type Erasure, erasedStreams } from '../../../events/facts/erasures.ts';
 import { requireEraser } from '../../access/erasing.ts';
 import type { AuditRights } from '../../access/rights.ts';
 import { strategy } from '../../callers/authentication.ts';
+import { answerOnce } from '../../documents/concurrency/answer-once.ts';
+import { refuseKeyOfDryRun } from '../../documents/concurrency/idempotency-key.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
 import { locationOf } from '../../http/location.ts';
 import { refuseDryRunIn } from '../../queries/dry-run.ts';
@@ -26,7 +28,11 @@ export function erasures(server: Server, app: ErasingApp): void {
     {
       method: 'POST',
       path,
-      options: { auth: strategy, payload: jsonPayload, plugins: { openApi: eraseOperation } },
+      options: {
+        auth: strategy,
+        payload: jsonPayload,
+        plugins: { openApi: eraseOperation, takes: ['idempotency-key'] },
+      },
       handler: async (request, h) => {
         await requireEraser({ app, request });
         const { dryRun: isDryRun } = readQuery(dryRunParameter, request.query, app);
@@ -35,12 +41,13 @@ export function erasures(server: Server, app: ErasingApp): void {
         const { collection, ...rest } = readErasure(body);
         // Rules and answers know it by its slug.
         const asked = { ...rest, collection: app.names.slugFor(collection) };
+        if (isDryRun) refuseKeyOfDryRun(request);
         if (isDryRun) return previewErasure({ app, request }, asked);
-        const { answer, isFinished } = await eraseDocument({ app, request }, asked);
-        return h
-          .response(answer)
-          .code(isFinished ? 201 : 202)
-          .location(locationOf(app, `${path}/${answer.position}`));
+        return answerOnce({ app, request, h, body }, async (app) => {
+          const { answer, isFinished } = await eraseDocument({ app, request }, asked);
+          const location = locationOf(app, `${path}/${answer.position}`);
+          return { status: isFinished ? 201 : 202, body: answer, location };
+        });
       },
     },
     readRoute(app, path, [erasuresOperation, list]),

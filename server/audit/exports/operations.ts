@@ -2,8 +2,18 @@ import Joi from 'joi';
 import { maxSlots } from '../../callers/answer-slots.ts';
 import { archive, forAuditors, ofEveryRoute, refusalOfSigning, unknownToLog } from '../../openapi/audit/responses.ts';
 import { text } from '../../openapi/basics.ts';
-import { type ApiOperation, reason } from '../../openapi/operation.ts';
-import { type DescribedAnswer, header, json, refusalForNow, refusals, retryAfter } from '../../openapi/responses.ts';
+import { type ApiOperation, headersOfKept, reason } from '../../openapi/operation.ts';
+import {
+  type DescribedAnswer,
+  header,
+  json,
+  orInUse,
+  refusalForNow,
+  refusalOfOther,
+  refusals,
+  replayable,
+  retryAfter,
+} from '../../openapi/responses.ts';
 import { pageLimits } from '../../queries/limits.ts';
 import { count } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
@@ -95,19 +105,21 @@ export function eraseOperation(): ApiOperation {
       'The headers of the events and their proofs stay. An erasure cannot be undone: use `dryRun` to see what it would ' +
       'remove. Both need the right to erase. The `reason` is kept for ever, so it must not name a person.',
     query: dryRunParameter,
+    headers: headersOfKept,
     body: 'Erase',
     answers: {
       200: json('With `dryRun`: what would be erased.', 'ErasureDryRun'),
-      201: { ...json('The document is erased, to the last byte.', 'Erased'), headers: location },
-      202: { ...json('The erasure is recorded, and continues.', 'ErasedSoFar'), headers: location },
+      201: replayable({ ...json('The document is erased, to the last byte.', 'Erased'), headers: location }),
+      202: replayable({ ...json('The erasure is recorded, and continues.', 'ErasedSoFar'), headers: location }),
       ...ofEveryRoute(),
       ...unknownToLog('There never was such a document.'),
       ...refusals([408, 413, 415]),
       409: json(
         'The document was erased already, or it is the last account of the admin collection that may update or delete others, ' +
-          'or other writers keep changing it.',
+          `or other writers keep changing it. ${orInUse}`,
         'Error',
       ),
+      ...refusalOfOther,
       ...refusalForNow,
     },
     caller: { kind: 'eraser' },

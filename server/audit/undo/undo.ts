@@ -1,5 +1,5 @@
 import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { DomainError, inHeader, invalidField } from '../../../config/errors.ts';
+import { DomainError } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
@@ -27,7 +27,8 @@ import {
   refuseInvalid,
 } from '../../documents/bulk/refusals.ts';
 import { flagOf, membersOf } from '../../documents/bulk/requests.ts';
-import { hasIdempotencyKey, once } from '../../documents/concurrency/idempotency.ts';
+import { once } from '../../documents/concurrency/idempotency.ts';
+import { refuseKeyOfDryRun } from '../../documents/concurrency/idempotency-key.ts';
 import { beforeChange } from '../../documents/hooks.ts';
 import { planOf, type RestorePlan } from '../../documents/past/restore-plan.ts';
 import type { Writable } from '../../documents/write/write-steps.ts';
@@ -62,9 +63,7 @@ type UndoCall = RouteCall & { h: ResponseToolkit; rights: AuditRights; body: unk
 export async function undo(call: UndoCall, { batch, isForced }: Undoing): Promise<ResponseObject> {
   const { app, request, h, rights } = call;
   const { dryRun: isDry } = readQuery(dryRunParameter, request.query, app);
-  if (isDry && hasIdempotencyKey(request)) {
-    throw invalidField(inHeader('idempotency-key', 'contradiction'), 'does not go with dryRun, which does nothing');
-  }
+  if (isDry) refuseKeyOfDryRun(request);
   const span = spanOf(app, batch);
   if (!span) throw new DomainError('not_found', `there is no bulk call ${show(batch)}`);
   const headers = headersIn(app, batch, span.first - 1);

@@ -1,5 +1,5 @@
 import type { ResponseObject } from '@hapi/hapi';
-import { DomainError, type FieldError, inBody, inHeader, invalidField } from '../../../config/errors.ts';
+import { DomainError, type FieldError, inBody, invalidField } from '../../../config/errors.ts';
 import type { Current } from '../../../events/facts/documents.ts';
 import { idIn } from '../../../projections/query/lists.ts';
 import type { Where } from '../../../projections/query/where.ts';
@@ -11,7 +11,8 @@ import { readQuery } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { readWhereObject } from '../../queries/where.ts';
 import type { CallerQuery } from '../../reads/missing-index.ts';
-import { hasIdempotencyKey, once } from '../concurrency/idempotency.ts';
+import { once } from '../concurrency/idempotency.ts';
+import { refuseKeyOfDryRun } from '../concurrency/idempotency-key.ts';
 import { paceOf } from '../read/reading.ts';
 import { validValues } from '../write/checked-values.ts';
 import { streamOf } from '../write/current.ts';
@@ -35,9 +36,7 @@ export async function changeMany(
   await authorizeAny(bulk, operation);
   const { dryRun: isDry } = readQuery(dryRunParameter, request.query, app);
   noteReason(request, target.model);
-  if (isDry && hasIdempotencyKey(request)) {
-    throw invalidField(inHeader('idempotency-key', 'contradiction'), 'does not go with dryRun, which does nothing');
-  }
+  if (isDry) refuseKeyOfDryRun(request);
   const chosen = await chosenBy(bulk, selection);
 
   async function decide(): Promise<ItemDecision[]> {

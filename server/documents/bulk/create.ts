@@ -1,5 +1,5 @@
 import type { ResponseObject } from '@hapi/hapi';
-import { inBody, inHeader, invalidBody, invalidField } from '../../../config/errors.ts';
+import { inBody, invalidBody, invalidField } from '../../../config/errors.ts';
 import { isObject, type Json, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show, showAll } from '../../../config/suggest.ts';
 import { splitStream } from '../../../events/facts/catalogue.ts';
@@ -14,7 +14,8 @@ import { actorOf } from '../../http/requests.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { resolvePath } from '../../queries/paths.ts';
 import { dryRunParameter } from '../../queries/query.ts';
-import { hasIdempotencyKey, once } from '../concurrency/idempotency.ts';
+import { once } from '../concurrency/idempotency.ts';
+import { refuseKeyOfDryRun } from '../concurrency/idempotency-key.ts';
 import { hintedValues } from '../write/checked-values.ts';
 import { streamOf } from '../write/current.ts';
 import { type BulkItemResult, headersIn, resultOf } from './answers.ts';
@@ -34,9 +35,7 @@ export async function createMany(bulk: BulkCall, { docs, upsertBy }: CreateReque
   const isOfKey = actorOf(request).type === 'apiKey' && upsertBy === null;
   if (docs.length === 0 || isOfKey) await authorizeAny(bulk, 'create');
   const { dryRun: isDry } = readQuery(dryRunParameter, request.query, bulk.app);
-  if (isDry && hasIdempotencyKey(request)) {
-    throw invalidField(inHeader('idempotency-key', 'contradiction'), 'does not go with dryRun, which does nothing');
-  }
+  if (isDry) refuseKeyOfDryRun(request);
   if (upsertBy !== null) return upsertMany(bulk, docs, { key: await keyOf(bulk, upsertBy), isDry });
 
   const items = docs.map((body, index) => newItem(bulk, { body, index }));

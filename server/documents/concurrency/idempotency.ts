@@ -1,14 +1,11 @@
-import { createHmac } from 'node:crypto';
-import type { Request, ResponseObject } from '@hapi/hapi';
-import { DomainError, inHeader, invalidBody, invalidField } from '../../../config/errors.ts';
-import { isObject, type JsonObject, memberOf } from '../../../config/schema.ts';
-import { show } from '../../../config/suggest.ts';
+import type { ResponseObject } from '@hapi/hapi';
+import { DomainError } from '../../../config/errors.ts';
+import type { JsonObject } from '../../../config/schema.ts';
 import { decideNothing } from '../../../events/facts/accounts.ts';
 import { splitStream } from '../../../events/facts/catalogue.ts';
 import { type FirstAnswer, type IdempotencyRecord, UnknownOutcomeError } from '../../../events/facts/log.ts';
 import { authorize, mayRead } from '../../access/access.ts';
-import type { App, Call, RouteCall } from '../../app.ts';
-import { actorOf } from '../../http/requests.ts';
+import type { Call, RouteCall } from '../../app.ts';
 import { pastOf } from '../past/versions.ts';
 import { sendTagged, sendText } from '../read/sending.ts';
 import { currentOf, streamOf } from '../write/current.ts';
@@ -16,11 +13,7 @@ import { placeOf } from '../write/document-writes.ts';
 import type { Write, WriteStep } from '../write/write-steps.ts';
 import { RepeatedError } from '../write/writes.ts';
 import { writtenText } from '../write/written.ts';
-
-const header = 'idempotency-key';
-const maxLength = 255;
-/** Deeper than any field; a body that is deeper would be refused anyway. */
-const maxDepth = 500;
+import { hasIdempotencyKey, keyOf, recordOf, refuseOther, sendReplayed } from './idempotency-key.ts';
 
 /**
  * Makes a write happen at most once for each `Idempotency-Key`: a client that repeats the write gets the first answer
@@ -66,22 +59,9 @@ export function idempotency(write: Write): WriteStep {
   }
 }
 
-/** Whether a request has an idempotency key, valid or not. */
-export function hasIdempotencyKey({ headers }: Request): boolean {
-  return headers[header] !== undefined;
-}
-
 /** Whether a write was recorded under the key of a request; it may have been another request. */
 export function isRecorded({ app, request }: RouteCall): boolean {
   return hasIdempotencyKey(request) && app.idempotencyRecords.find(keyOf(app, request), app.clock.believed()) !== null;
-}
-
-function refuseOther({ fingerprint }: IdempotencyRecord, first: FirstAnswer): void {
-  if (first.fingerprint === fingerprint) return;
-  const message = `${header} was used before, for another request`;
-  throw new DomainError('idempotency_key_reused', message, [
-    { ...inHeader(header, 'idempotency_key_reused'), message },
-  ]);
 }
 
 /**
@@ -109,7 +89,7 @@ async function replay(write: Write, { stream, version }: FirstAnswer): Promise<R
   const tag = () => present.tag(version, answer, { isStored: isReadable });
   const response = operation === 'delete' ? sendText(h, answer) : sendTagged(h, answer, tag());
   if (operation === 'create') response.location(placeOf(write, id));
-  return response.header('idempotent-replayed', 'true');
+  return sendReplayed(response);
 }
 
 /**
@@ -145,7 +125,7 @@ export async function once(
     refuseOther(record, first);
     await app.waitUntilReplicated();
     const [, batch] = splitStream(first.stream);
-    return (await again(batch, first.position)).header('idempotent-replayed', 'true');
+    return sendReplayed(await again(batch, first.position));
   };
   const before = find();
   if (before) return replayed(before);
@@ -157,56 +137,4 @@ export async function once(
     if (first) return replayed(first);
     throw error;
   }
-}
-
-function recordOf({ app, request, body, target, upload = null }: IdempotentCall): IdempotencyRecord | null {
-  const given: unknown = request.headers[header];
-  if (given === undefined) return null;
-  const name = String(given);
-  if (name.length > maxLength || !/^[\x21-\x7e]+$/.test(name)) {
-    throw invalidField(
-      inHeader(header, 'format'),
-      `must be 1 to ${maxLength} visible ASCII characters, got ${show(name)}`,
-    );
-  }
-  if (actorOf(request).type === 'anonymous')
-    throw invalidField(inHeader(header, 'misplaced'), 'needs a credential: callers without one cannot be told apart');
-  const isAccount = target?.model.kind === 'collection' && target.model.auth !== null;
-  if (isAccount && isObject(body) && memberOf(body, 'password') !== undefined) {
-    throw invalidField(
-      inHeader(header, 'contradiction'),
-      'does not go with a password, of which nothing is kept to know it by',
-    );
-  }
-  const { query, headers } = request;
-  const about = [headers['if-match'], headers['x-change-reason']].map((value) => value ?? null);
-  const sent = [canonical(body ?? null), canonical(query), about, upload ? canonical(upload.values) : null];
-  return { key: keyOf(app, request), fingerprint: keyed(app, 'fingerprint', sent) };
-}
-
-/** A write, or a bulk call: that has neither `target` nor `upload`. */
-type IdempotentCall = Pick<Write, 'app' | 'request' | 'body'> & Partial<Pick<Write, 'target' | 'upload'>>;
-
-/** A key by caller and route: the same key of another caller is another key. */
-function keyOf(app: App, request: Request): string {
-  const { type, id = null } = actorOf(request);
-  const { method, path, headers } = request;
-  return keyed(app, 'key', [type, id, method, path, String(headers[header])]);
-}
-
-/** A keyed hash: without the secret not even a guess can be checked. */
-function keyed({ idempotencySecret }: App, kind: string, what: readonly unknown[]): string {
-  return createHmac('sha256', idempotencySecret)
-    .update(JSON.stringify([kind, ...what]))
-    .digest('base64url');
-}
-
-/** A text that is the same for bodies that differ only in the order of their members. */
-function canonical(value: unknown, depth = 0): string {
-  if (depth > maxDepth)
-    throw invalidBody('too_deep', `the body must not nest more than ${maxDepth} levels`, { limit: maxDepth });
-  if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1))}]`;
-  if (!isObject(value)) return JSON.stringify(value) ?? 'null';
-  const names = Object.keys(value).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name], depth + 1)}`)}}`;
 }

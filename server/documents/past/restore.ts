@@ -1,5 +1,5 @@
 import type { ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { DomainError, type FieldError, inBody, inHeader, invalidField } from '../../../config/errors.ts';
+import { DomainError, type FieldError, inBody } from '../../../config/errors.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { hasChangeHooks } from '../../../config/traits.ts';
 import { changesBetween } from '../../../events/facts/changes.ts';
@@ -15,7 +15,8 @@ import type { ApiOperation } from '../../openapi/operation.ts';
 import { refuseDryRunIn } from '../../queries/dry-run.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
-import { hasIdempotencyKey, idempotency } from '../concurrency/idempotency.ts';
+import { idempotency } from '../concurrency/idempotency.ts';
+import { refuseKeyOfDryRun } from '../concurrency/idempotency-key.ts';
 import { beforeChange } from '../hooks.ts';
 import { idIn, streamOf } from '../write/current.ts';
 import { answerChange } from '../write/document-writes.ts';
@@ -118,9 +119,7 @@ function changeOf(
 /** Tells what a restore would change; no hook runs, and nothing is recorded. */
 async function tryOut(write: Write, wanted: RestoreTarget): Promise<ResponseObject> {
   const { app, request, target, present, h } = write;
-  if (hasIdempotencyKey(request)) {
-    throw invalidField(inHeader('idempotency-key', 'contradiction'), 'does not go with dryRun, which does nothing');
-  }
+  refuseKeyOfDryRun(request);
   const id = idIn(write);
   const plan = await planOf(write, wanted);
   const { current, end, source, document } = plan;

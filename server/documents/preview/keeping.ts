@@ -8,10 +8,10 @@ import type { VaultPort } from '../../../events/vault/vault-port.ts';
 import { isDiskFull } from '../../../storage/sqlite.ts';
 import { oneByOne } from '../../platform/one-by-one.ts';
 import { startPurging } from '../../platform/purging.ts';
-import type { PreviewCaller, Previews } from '../../ports.ts';
+import type { CallerKind, Previews } from '../../ports.ts';
 import { previewSeconds } from './tokens.ts';
 
-type Quotas = Record<PreviewCaller | 'others' | 'all', Usage>;
+type Quotas = Record<CallerKind | 'others' | 'all', Usage>;
 
 type Options = {
   previews: VaultPort['previews'];
@@ -58,7 +58,7 @@ export function keepPreviews({ previews, now, onFailure, quotas = usualQuotas }:
     onFailure,
   });
 
-  async function write(preview: Preview, by: PreviewCaller): Promise<void> {
+  async function write(preview: Preview, by: CallerKind): Promise<void> {
     const its = { own: quotas[by], all: quotas.all, others: by === 'other' ? quotas.others : null };
     let isKept: boolean;
     try {
@@ -88,7 +88,7 @@ export function keepPreviews({ previews, now, onFailure, quotas = usualQuotas }:
   };
 }
 
-function nameOf(by: PreviewCaller, caller: string): string {
+function nameOf(by: CallerKind, caller: string): string {
   return `${by === 'other' ? otherCallers : `${by}:`}${caller}`;
 }
 

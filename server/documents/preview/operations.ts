@@ -1,6 +1,6 @@
 import type { Model } from '../../../config/model.ts';
-import type { ApiOperation } from '../../openapi/operation.ts';
-import { json, refusals, retryAfter } from '../../openapi/responses.ts';
+import { type ApiOperation, headersOfKept } from '../../openapi/operation.ts';
+import { json, refusals, refusalsOfKept, replayable, retryAfter } from '../../openapi/responses.ts';
 import { text } from '../../queries/parameters.ts';
 
 /** `POST /api/preview-token` */
@@ -13,12 +13,14 @@ export function previewTokenOperation({ collections }: Model): ApiOperation {
     description:
       'Stores the values that a document is to get for 15 minutes, so that a front end can show them. The document stays as ' +
       'it is; the draft is not validated, and not recorded in the log. Needs the right to update the document.',
+    headers: headersOfKept,
     body: 'Preview',
     answers: {
-      200: json('The token.', 'PreviewToken'),
+      200: replayable(json('The token.', 'PreviewToken')),
       ...refusals([400, 404, 408, 413, 415, 500]),
       // A key that is let in nowhere, or may not change the accounts of some collection.
       ...(hasUsers ? refusals([403]) : {}),
+      ...refusalsOfKept,
       503: { ...json('There is no space for the draft.', 'Error'), headers: retryAfter },
     },
     caller: { kind: 'known', orAnybody: false },

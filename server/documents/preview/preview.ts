@@ -1,22 +1,25 @@
-import type { Request } from '@hapi/hapi';
 import type { DraftRequest } from '../../../config/drafts.ts';
 import { DomainError } from '../../../config/errors.ts';
+import type { Collection } from '../../../config/model.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
 import type { PreviewContent } from '../../../events/vault/previews.ts';
 import { authorize } from '../../access/access.ts';
 import { refuseMissing } from '../../access/document-access.ts';
-import type { App } from '../../app.ts';
+import type { App, Call, RouteCall } from '../../app.ts';
+import { callerForQuota } from '../../callers/quota-caller.ts';
 import { requireLiving } from '../../callers/sessions.ts';
-import { actorOf, userOf } from '../../http/requests.ts';
+import { refuseKeyOfPassword } from '../concurrency/idempotency-key.ts';
 import { openPreview, signPreview } from './tokens.ts';
 
+type PreviewCall = Call<Collection>;
+
 /**
- * Keeps a preview of a document that the caller may change, and gives the token that shows it. Only the access rule
- * looks at the values.
+ * Refuses callers who may not change a document to the values of a preview; gives the call with the collection. Only
+ * the access rule looks at the values.
  *
- * @throws DomainError `not_found`, `forbidden`; `unavailable` when there is no room for it.
+ * @throws DomainError `not_found`, `forbidden`; `validation_failed` for a password under an idempotency key.
  */
-export async function keepPreview(app: App, request: Request, preview: DraftRequest): Promise<string> {
+export async function requirePreviewer({ app, request }: RouteCall, preview: DraftRequest): Promise<PreviewCall> {
   const { collection, id, data } = preview;
   const target = app.collections.get(collection);
   if (!target) {
@@ -27,13 +30,23 @@ export async function keepPreview(app: App, request: Request, preview: DraftRequ
   const current = target.documents.current(id);
   if (!current) return refuseMissing(call, 'update', id);
   await authorize(call, 'update', { doc: () => current.document, data });
+  if (target.model.auth && Object.hasOwn(data, 'password')) refuseKeyOfPassword(request);
+  return call;
+}
+
+/**
+ * Keeps a preview of a document, and gives the token that shows it.
+ *
+ * @param call of a caller whom {@link requirePreviewer} has admitted.
+ * @throws DomainError `not_found`; `unavailable` when there is no room for it.
+ */
+export async function keepPreview(call: PreviewCall, { id, data }: DraftRequest): Promise<string> {
+  const { app, request, target } = call;
   requireLiving(app, request);
-  const { type, id: who } = actorOf(request);
   // A password is never kept as it came.
   const { password: _, ...withoutPassword } = data;
   const kept = await app.previews.keep({
-    caller: who ?? type,
-    by: type === 'apiKey' ? 'key' : userOf(request)?.collection === app.model.adminCollection ? 'user' : 'other',
+    ...callerForQuota(app, request),
     // As the stream is named, by which an erasure finds it.
     collection: target.category,
     document: id,

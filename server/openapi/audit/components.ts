@@ -16,16 +16,13 @@ import {
   text,
   time,
 } from '../basics.ts';
-import { errorSchema, errorSchemas } from '../error-components.ts';
+import { errorSchemas } from '../error-components.ts';
 import type { ApiSchema } from '../fields.ts';
 import { actor, eventByRules, eventSchemas } from './event-components.ts';
 import { historySchemas } from './history-components.ts';
 import { proofSchemas, signingKeySchemas } from './proof-components.ts';
 
 const slug = described(text, 'The slug of a collection, current or former.');
-
-/** The refusal of anything but a wrong request, which alone names fields. */
-const refusal = errorSchema({});
 
 const taken = closed({
   versions: count,
@@ -82,7 +79,6 @@ export function auditSchemasOf({ audit }: Model): Record<string, ApiSchema> {
 /** The schemas of the audit routes by their names. */
 export const auditSchemas = {
   ...errorSchemas,
-  Error: refusal,
   ...eventSchemas,
   ...historySchemas,
   ...proofSchemas,

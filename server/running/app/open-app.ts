@@ -44,6 +44,7 @@ type OpenOptions = {
   | 'preferences'
   | 'unsavedChanges'
   | 'previews'
+  | 'replays'
   | 'keyService'
   | 'notary'
   | 'pins'

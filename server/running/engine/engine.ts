@@ -149,7 +149,8 @@ function startParts(foundation: Foundation): StartedParts {
       vault: directory.vaultPort,
       passwords: accounts.passwords.passwords,
       now,
-      onPurgeFailure: (err) => log.error({ err }, 'drafts could not be deleted; it is tried again'),
+      onPurgeFailure: (err) =>
+        log.error({ err }, 'drafts or kept answers that have expired could not be deleted; it is tried again'),
     }),
     ({ close }) => close(),
   );

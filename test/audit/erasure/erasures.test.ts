@@ -337,7 +337,6 @@ describe('An erasure', () => {
     }
     assert.equal((await post({ ...right, id: `${id}/` })).status, 404);
     for (const [name, value] of [
-      ['idempotency-key', 'k'],
       ['if-match', '"1-x"'],
       ['if-none-match', '*'],
     ] as const) {

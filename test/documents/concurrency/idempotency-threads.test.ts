@@ -123,6 +123,16 @@ describe('Idempotency-Key', () => {
     );
   });
 
+  it('makes one API key of many at once, in whatever thread they arrive, and all get its secret', async () => {
+    const make = () => service.call('POST', '/api/keys', { name: 'once' }, alone(named('of-all-the-threads')));
+    const answers = await assertRecorded(service, () => Promise.all(Array.from({ length: 10 }, make)), [
+      'apikey.created',
+    ]);
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
+    assert.equal(new Set(answers.map(({ body }) => body.secret)).size, 1);
+    assert.equal(answers.filter((one) => !isReplayed(one)).length, 1);
+  });
+
   it('keeps nothing of what was refused', async () => {
     assert.equal((await service.call('POST', posts, { title: 3 }, named('refused'))).status, 400);
     assert.equal((await service.call('POST', posts, { title: 'ok' }, named('refused'))).status, 201);

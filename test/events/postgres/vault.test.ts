@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { openPostgresVault, type PostgresVault } from '../../../events/postgres/vault/vault.ts';
 import { emptyRoot } from '../../../events/proof/merkle.ts';
 import { otherCallers } from '../../../events/vault/previews.ts';
+import { otherReplays } from '../../../events/vault/replays.ts';
 import { openVault } from '../../../events/vault/vault.ts';
 import { portOf, type VaultPort } from '../../../events/vault/vault-port.ts';
 import { createLockout } from '../../../server/accounts/lockout.ts';
@@ -47,6 +48,28 @@ const call: fc.Arbitrary<Call> = fc.oneof(
       ];
       await port.passwords.delete(credential);
       return [isSame, await port.passwords.get(credential)];
+    },
+  })),
+  fc.record({ one: key, attempt: key, caller: fc.constantFrom('user:ada', 'other:bob', 'other:eve') }).map((given) => ({
+    name: `replays.reserve ${Object.values(given)}`,
+    run(port: VaultPort, at: number) {
+      const { one, attempt, caller } = given;
+      const others = caller.startsWith(otherReplays) ? 2 : null;
+      const about = one === 'c' ? 'users/eve' : null;
+      const replay = { key: one, attempt, fingerprint: `of ${attempt}`, caller, about, expiresAt: at + 20 };
+      return port.replays.reserve(replay, { own: 2, others, all: 3 }, at);
+    },
+  })),
+  fc.record({ one: key, attempt: key, isRefused: fc.boolean() }).map(({ one, attempt, isRefused }) => ({
+    name: `replays.${isRefused ? 'drop' : 'keep'} ${one} ${attempt}`,
+    run: (port: VaultPort) =>
+      isRefused ? port.replays.drop(one, attempt) : port.replays.keep(one, attempt, `to ${attempt}`),
+  })),
+  fc.record({ lifetime: fc.constantFrom(5, 100), isForgotten: fc.boolean() }).map(({ lifetime, isForgotten }) => ({
+    name: `replays.purge ${lifetime}, forget ${isForgotten}`,
+    async run(port: VaultPort, at: number) {
+      if (isForgotten) await port.replays.forget(['user:ada', 'other:ada'], 'users/eve');
+      return port.replays.purge(at, lifetime);
     },
   })),
   fc.record({ one: key, known: fc.boolean(), locks: fc.boolean() }).map(({ one, known, locks }) => ({
@@ -515,6 +538,24 @@ describeWithPostgres('A vault in PostgreSQL', () => {
     const left = (await one.port.counters.get('ada'))?.failures ?? 0;
     assert.equal(4 * ended + left, 2 * rounds);
     assert.equal((await other.port.preferences.get('users/1'))?.length, 2 * rounds);
+  });
+
+  it('reserves an idempotency key for one of two nodes that want it at the same time', async (t) => {
+    const { one, other } = await twoNodes(t);
+    for (let at = 0; at < 5; at += 1) {
+      const reserve = ({ port }: PostgresVault, attempt: string) => {
+        const replay = { key: `key ${at}`, attempt, fingerprint: 'f', caller: 'user:ada', about: null, expiresAt: 9 };
+        return port.replays.reserve(replay, { own: 9, others: null, all: 9 }, 1);
+      };
+      const found = await Promise.all([reserve(one, 'one'), reserve(other, 'other')]);
+      const [winner] = found.map((row) => row?.attempt);
+      assert.deepEqual(
+        found.map((row) => row?.attempt),
+        [winner, winner],
+      );
+      await one.port.replays.keep(`key ${at}`, String(winner), 'sealed');
+      assert.equal((await reserve(other, 'later'))?.answer, 'sealed');
+    }
   });
 
   it('shows a node at once what another one has made', async (t) => {

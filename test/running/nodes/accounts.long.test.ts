@@ -185,6 +185,18 @@ describeWithPostgres('Accounts of two nodes', () => {
     }
   });
 
+  it('make one API key under an idempotency key, and both show its secret again', async () => {
+    const headers = { 'idempotency-key': 'a-key-of-both-nodes' };
+    const on = (service: Pick<Service, 'call'>) => service.call('POST', '/api/keys', { name: 'once' }, { headers });
+    const answers = await Promise.all([on(two.a), on(two.b), on(two.a), on(two.b)]);
+    answers.push(await on(two.a), await on(two.b));
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
+    assert.equal(new Set(answers.map(({ body }) => body.secret)).size, 1);
+    assert.equal(answers.filter((one) => one.headers.get('idempotent-replayed') === null).length, 1);
+    const { docs } = (await two.a.call('GET', '/api/keys')).body;
+    assert.equal(docs.filter(({ name }: { name: string }) => name === 'once').length, 1);
+  });
+
   it('have each change told to a webhook once, whichever node it was made on', async () => {
     const before = delivered.length;
     const nodes = [two.a, two.b];

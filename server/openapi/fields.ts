@@ -49,7 +49,7 @@ export function objectOf(fields: readonly Field[], use: Use, own: Readonly<Recor
   const given = fields.filter(({ type, isServerMade }) => use === 'answer' || (type !== 'join' && !isServerMade));
   const members = given.map((field) => [field.name, member(field, use)] as const);
   const required = given.filter((field) => isNeeded(field, use)).map(({ name }) => name);
-  const needed = [...Object.keys(own).filter((name) => own[name]?.readOnly !== true), ...required];
+  const needed = [...Object.keys(own).filter((name) => own[name] !== ignored), ...required];
   return {
     type: 'object',
     properties: { ...own, ...Object.fromEntries(members) },
@@ -62,6 +62,9 @@ export function objectOf(fields: readonly Field[], use: Use, own: Readonly<Recor
 export function schemaRef(name: string): ApiSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
+
+/** A member of a body that the service ignores, so that a document that was read can be sent back. */
+export const ignored = schemaRef('Ignored');
 
 function isNeeded({ required, makeDefault }: Field, use: Use): boolean {
   return use === 'create' && required === true && !makeDefault;

@@ -128,14 +128,14 @@ function withFirstCall() {
 }
 
 /** A command that reads something: without a key if that is possible, else the first list. */
-function firstCall({ servers = [], paths = {} }) {
+function firstCall({ servers = [], security = [], paths = {} }) {
   const reads = Object.entries(paths).filter(
     ([path, { get }]) => get && path.startsWith('/api/') && !path.includes('{'),
   );
   const lists = reads.filter(
     ([, { get }]) => get.parameters?.length > 0 && /^(list_|audit_events$)/.test(get.operationId),
   );
-  const isOpen = ([, { get }]) => get.security.some((one) => !('apiKey' in one) && !('bearer' in one));
+  const isOpen = ([, { get }]) => (get.security ?? security).some((one) => !('apiKey' in one) && !('bearer' in one));
   const found = lists.find(isOpen) ?? lists[0] ?? reads[0];
   if (!found) return null;
   const url = new URL(`${(servers[0]?.url ?? '').replace(/\/$/, '')}${found[0]}`, location.origin);

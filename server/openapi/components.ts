@@ -104,12 +104,16 @@ const page = open(
     nextPage: withKeywords(orNull(place), { example: null }),
     prevPage: withKeywords(orNull(place), { example: null }),
   },
-  { next: described(orNull(text), 'With `next`: the `next` of the next page; null at the end.') },
+  {
+    next: withKeywords(described(orNull(text), 'With `next`: the `next` of the next page; null at the end.'), {
+      example: null,
+    }),
+  },
 );
 
 /** The list of a collection. */
 export function listSchema<T>(document: Shape<T>) {
-  return both(refTo('Page', page), open({ docs: listOf(document) }));
+  return both(open({ docs: listOf(document) }), refTo('Page', page));
 }
 
 function globalSchemas({ slug, fields }: Global): Record<string, ApiSchema> {

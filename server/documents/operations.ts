@@ -61,7 +61,7 @@ function listQueryOf(target: Collection): ParameterDescriptions {
 
 /** The filter of a collection, as a parameter. */
 export function whereQueryOf(target: Collection): ParameterDescriptions {
-  const schema = { anyOf: [schemaRef(`collections.${target.slug}.where`), whereText] };
+  const schema = { oneOf: [schemaRef(`collections.${target.slug}.where`), whereText] };
   return {
     where: tell(listParameters.where, { schema, style: 'deepObject', explode: true, examples: whereExamples(target) }),
   };

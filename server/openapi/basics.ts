@@ -44,7 +44,7 @@ export const isTrue: Shape<true> = { type: 'boolean', enum: [true] };
 export const isFalse: Shape<false> = { type: 'boolean', enum: [false] };
 
 /** null. */
-export const nothing: Shape<null> = { type: 'object', nullable: true, enum: [null] };
+export const nothing: Shape<null> = { type: 'string', nullable: true, enum: [null] };
 
 /** Any JSON. */
 export const anything: Shape<unknown> = {};

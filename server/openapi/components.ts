@@ -30,7 +30,7 @@ import { batchSchemas } from './batch-components.ts';
 import { type bulkAnswers, bulkBodies, bulkSchemas } from './bulk-components.ts';
 import { absent, conflicts, errorSchema, errorSchemas, fieldErrors, stale } from './error-components.ts';
 import { documentExample, globalExample } from './examples.ts';
-import { type ApiSchema, ignored, objectOf, schemaRef } from './fields.ts';
+import { type ApiSchema, anyJson, ignored, objectOf, schemaRef } from './fields.ts';
 import { keyBodies, keySchemas } from './key-components.ts';
 import { pointingSchemas, trashSchemas } from './pointing-components.ts';
 import { blockSchema, type everySchemas, fieldSchema, schemasOf } from './schema-components.ts';
@@ -152,7 +152,10 @@ const restore = either(
   closed({ position: described(place, 'The position of the log whose state is restored.') }),
 );
 
-const ofBodies = { Ignored: { description: 'Set by the server, ignored in a body.', readOnly: true } };
+const ofBodies = {
+  Ignored: { ...anyJson, description: 'Set by the server, ignored in a body.', readOnly: true },
+  Json: {},
+};
 
 const countSchemas = { Count: closed({ total: count }), Absent: absent };
 
@@ -161,7 +164,7 @@ const figures = described(
   'By path; null if no document has a value.',
 );
 const figuresByKind = { sum: figures, min: figures, max: figures, avg: figures };
-const groupValue: Shape<string | number | boolean | null> = {};
+const groupValue: Shape<string | number | boolean | null> = anyJson;
 
 const groupSchemas = {
   Groups: closed({

@@ -63,6 +63,9 @@ export function schemaRef(name: string): ApiSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
+/** Any JSON, to which a description may be added: some generators take no schema that has one and no type. */
+export const anyJson: ApiSchema = { allOf: [schemaRef('Json')] };
+
 /** A member of a body that the service ignores, so that a document that was read can be sent back. */
 export const ignored = schemaRef('Ignored');
 
@@ -143,7 +146,7 @@ function oneOption({ options = [] }: Field): ApiSchema {
 /** Without a type, null passes too. */
 function json({ required }: Field): ApiSchema {
   const types = ['object', 'string', 'number', 'boolean'].map((type) => ({ type }));
-  return { ...(required ? { anyOf: [...types, { type: 'array', items: {} }] } : {}), example: {} };
+  return { ...(required ? { oneOf: [...types, { type: 'array', items: {} }] } : anyJson), example: {} };
 }
 
 function reference(field: Field, use: Use): ApiSchema {

@@ -19,7 +19,7 @@ export function whereOf({ slug, fields }: Collection): ApiSchema {
       ...Object.fromEntries(given.map((field) => [field.name, conditionOf(field)])),
     },
     // Lists are never there: without them, no type of TypeScript could have `and` and `or` beside the paths.
-    additionalProperties: { anyOf: [schemaRef('Condition'), filters] },
+    additionalProperties: { oneOf: [schemaRef('Condition'), filters] },
   };
 }
 
@@ -90,7 +90,7 @@ function operandOf(operator: Operator, value: ApiSchema): ApiSchema {
     case 'in':
     case 'not_in':
       return {
-        anyOf: [{ type: 'array', items: nullable(value), maxItems: 200 }, { type: 'string' }],
+        oneOf: [{ type: 'array', items: nullable(value), maxItems: 200 }, { type: 'string' }],
       };
     case 'contains':
     case 'greater_than':

@@ -95,7 +95,7 @@ export function inlined(document: OpenApi): OpenApi {
     }
   }
   for (const [name, { allOf, ...rest }] of Object.entries<OpenApi>(copy.components.schemas))
-    if (allOf) copy.components.schemas[name] = { ...rest, ...inOne(allOf.map(follow)) };
+    if (name.endsWith('.list')) copy.components.schemas[name] = { ...rest, ...inOne(allOf.map(follow)) };
   for (const kind of shared) delete copy.components[kind];
   delete copy.security;
   whole.set(document, copy);

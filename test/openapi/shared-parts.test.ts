@@ -15,7 +15,7 @@ const limit = (maximum: number) => ({ name: 'limit', in: 'query', schema: { type
 const where = (slug: string) => ({
   name: 'where',
   in: 'query',
-  schema: { anyOf: [{ $ref: `#/components/schemas/collections.${slug}.where` }, { type: 'string' }] },
+  schema: { oneOf: [{ $ref: `#/components/schemas/collections.${slug}.where` }, { type: 'string' }] },
 });
 const later = { 'Retry-After': { required: true, schema: { type: 'integer' } } };
 const page = (slug: string) => ({

@@ -56,6 +56,6 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         delete: () => deleteOperation(app.model, model),
       },
     }),
-    restoreRoute(`${path}/{id}/restore`, writable, () => restoreOperation(model)),
+    restoreRoute(`${path}/{id}/restore`, writable, () => restoreOperation(app.model, model)),
   ]);
 }

@@ -68,6 +68,6 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
       },
       handler: async (_request, h) => perform(await receive(writable, h, 'update'), update),
     },
-    restoreRoute(`${path}/restore`, writable, () => restoreOperation(model)),
+    restoreRoute(`${path}/restore`, writable, () => restoreOperation(app.model, model)),
   ]);
 }

@@ -13,7 +13,7 @@ import {
   ofUpdate,
   ofUpdateGlobal,
 } from '../openapi/descriptions.ts';
-import { documentExample, globalExample, listExample, sortExample, whereExamples } from '../openapi/examples.ts';
+import { sortExample, whereExamples } from '../openapi/examples.ts';
 import { schemaRef } from '../openapi/fields.ts';
 import {
   type ApiOperation,
@@ -41,7 +41,6 @@ import {
   replayable,
   restored,
   unchanged,
-  withExample,
 } from '../openapi/responses.ts';
 import { formOf, isUploadCollection } from '../openapi/uploads.ts';
 import { tell } from '../queries/parameters.ts';
@@ -62,7 +61,7 @@ function listQueryOf(target: Collection): ParameterDescriptions {
 
 /** The filter of a collection, as a parameter. */
 export function whereQueryOf(target: Collection): ParameterDescriptions {
-  const schema = { anyOf: [schemaRef(`collections.${target.slug}.where`), whereText] };
+  const schema = { oneOf: [schemaRef(`collections.${target.slug}.where`), whereText] };
   return {
     where: tell(listParameters.where, { schema, style: 'deepObject', explode: true, examples: whereExamples(target) }),
   };
@@ -95,7 +94,7 @@ export function listOperation(model: Model, target: Collection): ApiOperation {
     description: ofList(model, target),
     query: listQueryOf(target),
     answers: {
-      200: asOfThen(withExample(json('A page of documents.', `collections.${slug}.list`), listExample(target))),
+      200: asOfThen(json('A page of documents.', `collections.${slug}.list`)),
       ...readRefusals(model, target),
       ...(target.schema.admin?.searchFields ? refusalsOfThenOrSearch : {}),
     },
@@ -108,8 +107,8 @@ export function readOperation(model: Model, target: Collection | Global): ApiOpe
   const { named, it } = subjectOf('read', target);
   const answer =
     target.kind === 'global'
-      ? withExample(document('The global.', `globals.${target.slug}`), globalExample(target.fields))
-      : withExample(document('The document.', `collections.${target.slug}`), documentExample(target));
+      ? document('The global.', `globals.${target.slug}`)
+      : document('The document.', `collections.${target.slug}`);
   return {
     ...named,
     summary: `Read ${it}`,
@@ -140,7 +139,7 @@ export function createOperation(model: Model, target: Collection): ApiOperation 
     answers: {
       201: created(replayable(document('The document, as it was created.', `collections.${slug}`))),
       ...refusalOfOther,
-      ...writeRefusals(target),
+      ...writeRefusals(model, target),
       ...(isUnique ? refusals([409]) : {}),
       // Sign-ups are counted if a rule may admit callers without a credential.
       ...(target.auth && target.access.create && model.rateLimit ? refusalsForNow([429]) : {}),
@@ -164,7 +163,7 @@ export function updateOperation(model: Model, target: Collection | Global): ApiO
       200: replayable(document(target.kind === 'global' ? 'The global.' : 'The document.', schema)),
       ...refusalOfStale,
       ...refusalOfOther,
-      ...writeRefusals(target),
+      ...writeRefusals(model, target),
       ...refusals([...missing, 409]),
     },
     caller: { kind: 'admitted', target, right: 'update' },
@@ -194,7 +193,7 @@ export function deleteOperation(model: Model, target: Collection): ApiOperation 
 }
 
 /** `POST /api/collections/<slug>/{id}/restore`, `POST /api/globals/<slug>/restore` */
-export function restoreOperation(target: Collection | Global): ApiOperation {
+export function restoreOperation(model: Model, target: Collection | Global): ApiOperation {
   const { named, it, missing } = subjectOf('restore', target);
   const isGlobal = target.kind === 'global';
   return {
@@ -208,7 +207,7 @@ export function restoreOperation(target: Collection | Global): ApiOperation {
       200: replayable(restored(`${target.kind}s.${target.slug}`)),
       ...refusalOfStale,
       ...refusalOfOther,
-      ...writeRefusals(target),
+      ...writeRefusals(model, target),
       ...refusals([403, ...missing]),
       ...refusalOfRestore,
     },

@@ -14,6 +14,8 @@ export type Members<P, Needed extends keyof P = keyof P> = { [Name in Needed]: V
   [Name in Exclude<keyof P, Needed>]?: ValueOf<P[Name]>;
 };
 
+type Properties = Record<string, Shape<unknown>>;
+
 /** A text. */
 export const text: Shape<string> = { type: 'string' };
 
@@ -42,16 +44,13 @@ export const isTrue: Shape<true> = { type: 'boolean', enum: [true] };
 export const isFalse: Shape<false> = { type: 'boolean', enum: [false] };
 
 /** null. */
-export const nothing: Shape<null> = { type: 'object', nullable: true, enum: [null] };
+export const nothing: Shape<null> = { type: 'string', nullable: true, enum: [null] };
 
 /** Any JSON. */
 export const anything: Shape<unknown> = {};
 
 /** Any JSON object. */
 export const anyObject: Shape<Record<string, unknown>> = { type: 'object' };
-
-/** A member of a body that the service ignores, so that a document that was read can be sent back. */
-export const ignored: ApiSchema = { description: 'Set by the server, ignored in a body.', readOnly: true };
 
 /** An object with these members and no other. */
 export function closed<P extends Record<string, Shape<unknown>>, Needed extends keyof P & string = keyof P & string>(
@@ -64,6 +63,19 @@ export function closed<P extends Record<string, Shape<unknown>>, Needed extends 
     ...(required.length > 0 ? { required: [...required] } : {}),
     additionalProperties: false,
   };
+}
+
+/** An object with these members, of which the `others` may be missing; a schema that refers to it may add members. */
+export function open<P extends Properties, Q extends Properties = Record<never, never>>(
+  properties: P,
+  others?: Q,
+): Shape<Members<P> & Partial<Members<Q>>> {
+  return { type: 'object', properties: { ...properties, ...others }, required: namesOf(properties) };
+}
+
+/** An object with the members of both. */
+export function both<A, B>(one: Shape<A>, other: Shape<B>): Shape<A & B> {
+  return { allOf: [one, other] };
 }
 
 /** A schema of values of a type that is declared elsewhere. */

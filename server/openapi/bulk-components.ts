@@ -6,7 +6,10 @@ import { type ApiSchema, schemaRef } from './fields.ts';
 const most = 1000;
 const index = described(count, 'The index of the document in the call, from 0.');
 const version = described(place, 'The version after the call.');
-const batch = described(orNull(uuid), 'The id in each event of the call; null if nothing was recorded.');
+const batch = described(
+  orNull(uuid),
+  'The id in each event of the call; null if nothing was recorded. With it the audit API lists the events and undoes the call.',
+);
 
 /** The result of one document: one of these outcomes. */
 function resultOf<const Outcome extends string>(outcomes: readonly Outcome[]) {
@@ -20,10 +23,15 @@ function changedOf<const Outcome extends string>(outcomes: readonly Outcome[]) {
   return closed({ matched, changed, results: listOf(resultOf(outcomes)), batch });
 }
 
+const upserted = described(
+  resultOf(['created', 'updated', 'unchanged']),
+  'With `dryRun`, a document that would be created has another id than the call would give it.',
+);
+
 /** The answers of calls about many documents. */
 export const bulkAnswers = {
   BulkCreated: closed({ results: listOf(closed({ index, id: uuid, version })), batch }),
-  BulkUpserted: closed({ results: listOf(resultOf(['created', 'updated', 'unchanged'])), batch }),
+  BulkUpserted: closed({ results: listOf(upserted), batch }),
   BulkUpdated: changedOf(['updated', 'unchanged']),
   BulkDeleted: changedOf(['deleted']),
 };
@@ -32,7 +40,7 @@ export const bulkAnswers = {
 export function bulkSchemas(collections: readonly Collection[]): Record<string, ApiSchema> {
   const open = collections.filter(({ upload }) => !upload);
   if (open.length === 0) return {};
-  return bulkAnswers;
+  return { ...bulkAnswers, Ids: { ...listOf(text), maxItems: most, uniqueItems: true } };
 }
 
 /** The bodies of calls about many documents of a collection. */
@@ -45,13 +53,10 @@ export function bulkBodies(collection: Collection): Record<string, ApiSchema> {
   const keys = uniqueNames(collection);
   const upsertBy = described(
     { ...text, enum: keys },
-    'A unique field: documents that have its value are changed, the others created.',
+    'A unique field: documents that have its value are changed, which needs the right to read and to update them; the others are created.',
   );
   const upserted = closed({ docs: docsOf('update'), upsertBy });
-  const selections: Record<string, ApiSchema>[] = [
-    { where: schemaRef(`${name}.where`) },
-    { ids: { ...listOf(text), maxItems: most, uniqueItems: true } },
-  ];
+  const selections: Record<string, ApiSchema>[] = [{ where: schemaRef(`${name}.where`) }, { ids: schemaRef('Ids') }];
   const changeOf = (more: Record<string, ApiSchema>) => ({
     oneOf: selections.map((one) => closed<Record<string, ApiSchema>>({ ...one, ...more })),
   });

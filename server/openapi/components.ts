@@ -1,21 +1,23 @@
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
+import type { Json } from '../../config/schema.ts';
 import { pageLimits } from '../queries/limits.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
 import {
   anyObject,
   anything,
+  both,
   choice,
   closed,
   count,
   described,
   either,
   flag,
-  ignored,
   listOf,
   mapOf,
-  namesOf,
+  open,
   orNull,
   place,
+  refTo,
   type Shape,
   text,
   time,
@@ -27,7 +29,8 @@ import {
 import { batchSchemas } from './batch-components.ts';
 import { type bulkAnswers, bulkBodies, bulkSchemas } from './bulk-components.ts';
 import { absent, conflicts, errorSchema, errorSchemas, fieldErrors, stale } from './error-components.ts';
-import { type ApiSchema, objectOf, schemaRef } from './fields.ts';
+import { documentExample, globalExample } from './examples.ts';
+import { type ApiSchema, anyJson, ignored, objectOf, schemaRef } from './fields.ts';
 import { keyBodies, keySchemas } from './key-components.ts';
 import { pointingSchemas, trashSchemas } from './pointing-components.ts';
 import { blockSchema, type everySchemas, fieldSchema, schemasOf } from './schema-components.ts';
@@ -44,7 +47,8 @@ export function componentsOf(model: Model): Record<string, ApiSchema> {
     ...keySchemas,
     ...keyBodies(model),
     ...webhookSchemas,
-    ...(model.collections.size > 0 ? countSchemas : {}),
+    ...(model.collections.size + model.globals.size > 0 ? ofBodies : {}),
+    ...(model.collections.size > 0 ? { ...countSchemas, Page: page } : {}),
     ...bulkSchemas([...model.collections.values()]),
     ...batchSchemas,
     ...(hasAccounts ? accountSchemas : {}),
@@ -67,7 +71,7 @@ function collectionSchemas(model: Model, collection: Collection): Record<string,
     return auth ? withPassword(body) : body;
   };
   return {
-    [name]: answered(fields, made),
+    [name]: withExample(answered(fields, made), documentExample(collection)),
     ...(isUploadCollection(collection) ? uploadSchemas(collection, own) : { [`${name}.create`]: bodyOf('create') }),
     [`${name}.update`]: bodyOf('update'),
     [`${name}.list`]: listSchema(schemaRef(name)),
@@ -83,21 +87,33 @@ function answered(fields: readonly Field[], made: Record<string, ApiSchema>): Ap
   return { ...rest, ...(made.id ? { required: ['id'] } : {}) };
 }
 
-/** The list of a collection. With `count=none` the counts are null, with `next` the pages. */
+/** With an example, if there is one. */
+function withExample(schema: ApiSchema, example: Json | undefined): ApiSchema {
+  return example === undefined ? schema : { ...schema, example };
+}
+
+/** The place of a list among the documents. With `count=none` the counts are null, with `next` the pages. */
+const page = open(
+  {
+    total: withKeywords(orNull(count), { example: 1 }),
+    limit: withKeywords(place, { maximum: pageLimits.most, example: 10 }),
+    page: withKeywords(orNull(place), { example: 1 }),
+    totalPages: withKeywords(orNull(count), { example: 1 }),
+    hasNextPage: withKeywords(flag, { example: false }),
+    hasPrevPage: withKeywords(flag, { example: false }),
+    nextPage: withKeywords(orNull(place), { example: null }),
+    prevPage: withKeywords(orNull(place), { example: null }),
+  },
+  {
+    next: withKeywords(described(orNull(text), 'With `next`: the `next` of the next page; null at the end.'), {
+      example: null,
+    }),
+  },
+);
+
+/** The list of a collection. */
 export function listSchema<T>(document: Shape<T>) {
-  const always = {
-    docs: listOf(document),
-    total: orNull(count),
-    limit: withKeywords(place, { maximum: pageLimits.most }),
-    page: orNull(place),
-    totalPages: orNull(count),
-    hasNextPage: flag,
-    hasPrevPage: flag,
-    nextPage: orNull(place),
-    prevPage: orNull(place),
-  };
-  const next = described(orNull(text), 'With `next`: the `next` of the next page; null at the end.');
-  return closed({ ...always, next }, namesOf(always));
+  return both(open({ docs: listOf(document) }), refTo('Page', page));
 }
 
 function globalSchemas({ slug, fields }: Global): Record<string, ApiSchema> {
@@ -106,7 +122,7 @@ function globalSchemas({ slug, fields }: Global): Record<string, ApiSchema> {
   const made = { createdAt: unwritten, updatedAt: unwritten };
   const shown = fields.map(beforeItIsWritten);
   return {
-    [name]: answered(shown, made),
+    [name]: withExample(answered(shown, made), globalExample(fields)),
     [`${name}.update`]: objectOf(fields, 'update', { id: ignored, createdAt: ignored, updatedAt: ignored }),
   };
 }
@@ -136,6 +152,11 @@ const restore = either(
   closed({ position: described(place, 'The position of the log whose state is restored.') }),
 );
 
+const ofBodies = {
+  Ignored: { ...anyJson, description: 'Set by the server, ignored in a body.', readOnly: true },
+  Json: {},
+};
+
 const countSchemas = { Count: closed({ total: count }), Absent: absent };
 
 const figures = described(
@@ -143,7 +164,7 @@ const figures = described(
   'By path; null if no document has a value.',
 );
 const figuresByKind = { sum: figures, min: figures, max: figures, avg: figures };
-const groupValue: Shape<string | number | boolean | null> = {};
+const groupValue: Shape<string | number | boolean | null> = anyJson;
 
 const groupSchemas = {
   Groups: closed({

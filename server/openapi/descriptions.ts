@@ -2,8 +2,8 @@ import { counted } from '../../config/counted.ts';
 import type { Collection, Field, Global, Model, Operation as Right } from '../../config/model.ts';
 
 /*
- * Descriptions of the operations on documents, complete in themselves: effects, required rights, and the use of
- * headers. Texts are CommonMark.
+ * Descriptions of the operations on documents: effects and required rights. A fact about a parameter, a body or an
+ * answer is told in its own description, so that an OpenAPI document has it once. Texts are CommonMark.
  */
 
 type Target = Collection | Global;
@@ -11,10 +11,7 @@ type Target = Collection | Global;
 /** `GET /api/collections/<slug>` */
 export function ofList(model: Model, target: Collection): string {
   return paragraphs(
-    'Returns a page of the documents that the caller may read; `total` counts all that match. `where` filters and `sort` ' +
-      'orders by fields that the caller may read. Dotted paths lead through objects, lists and relationships. Fields that a ' +
-      'read hook changes can be used only if they are `queryable`. An unknown parameter, path or operator is a 400 that ' +
-      'names it.',
+    'Returns a page of the documents that the caller may read; `total` counts all that match.',
     whoMay(model, target, 'read'),
   );
 }
@@ -22,8 +19,7 @@ export function ofList(model: Model, target: Collection): string {
 /** `GET /api/collections/<slug>/count` */
 export function ofCount(model: Model, target: Collection): string {
   return paragraphs(
-    'Returns the number of documents that the caller may read and that match `where`: the `total` of the list with this ' +
-      'filter.',
+    'Returns the number of documents that the caller may read and that match: the `total` of the list.',
     whoMay(model, target, 'read'),
   );
 }
@@ -33,7 +29,6 @@ export function ofRead(model: Model, target: Collection): string {
   return paragraphs(
     'Returns a document with every field that the caller may read: `null` for a field without a value, `[]` for an empty ' +
       'list.',
-    ifNoneMatch,
     whoMay(model, target, 'read'),
   );
 }
@@ -42,14 +37,11 @@ export function ofRead(model: Model, target: Collection): string {
 export function ofCreate(model: Model, target: Collection): string {
   const { auth, upload } = target;
   return paragraphs(
-    'Creates a document and returns it. A field that is missing in the body gets its default, else `null`, or `[]` for ' +
-      'lists; an unknown field is a 400. The server sets `id`, `createdAt` and `updatedAt` and ignores them in a body.',
+    'Creates a document and returns it. A missing field gets its default, else `null`, or `[]` for a list.',
     upload
       ? `The part \`file\` is the file, of at most ${counted(upload.maxFileSize, 'byte')}; every other part is a field.`
-      : bodyOf(model),
+      : '',
     auth ? 'The document is an account: without a `password`, no login is possible until a password is set.' : '',
-    reasonOf(target),
-    repeatable,
     whoMay(model, target, 'create'),
   );
 }
@@ -57,16 +49,8 @@ export function ofCreate(model: Model, target: Collection): string {
 /** `POST /api/collections/<slug>/bulk` */
 export function ofCreateMany(model: Model, target: Collection, isUnique: boolean): string {
   return paragraphs(
-    `Creates up to 1,000 documents: all of them or none, each under the rules of a single create. Errors name the place of the document: \`docs.3.title\`. The body has at most ${model.limits.bulkBody} bytes.`,
-    isUnique
-      ? '`upsertBy` names a unique field: a document that has the same value in this field is changed by the fields in the ' +
-          'body, the others are created. This needs the right to read and to update these documents.'
-      : '',
+    `Creates ${isUnique ? 'or changes ' : ''}up to 1,000 documents, all or none, each under the rules of a single create. Errors name the document: \`docs.3.title\`.`,
     target.auth ? 'A `password` is not taken here.' : '',
-    'With `dryRun`, the ids of new documents are not those that the call would give.',
-    inBatch,
-    reasonOf(target),
-    repeatable,
     whoMay(model, target, 'create'),
   );
 }
@@ -74,24 +58,16 @@ export function ofCreateMany(model: Model, target: Collection, isUnique: boolean
 /** `POST /api/collections/<slug>/bulk/update` */
 export function ofUpdateMany(target: Collection): string {
   return paragraphs(
-    'Changes the fields in `data` in up to 1,000 documents, all of them or none, each under the rules of a single PATCH.',
+    `Changes the fields in \`data\` in up to 1,000 documents, all or none, each under the rules of a single PATCH: ${chosen}`,
     target.auth ? 'A `password` is not taken here.' : '',
-    chosen('update'),
-    inBatch,
-    reasonOf(target),
-    repeatable,
   );
 }
 
 /** `POST /api/collections/<slug>/bulk/delete` */
 export function ofDeleteMany(target: Collection): string {
   return paragraphs(
-    'Deletes up to 1,000 documents, all of them or none, each under the rules of a single DELETE.',
+    `Deletes up to 1,000 documents, all or none, each under the rules of a single DELETE: ${chosen}`,
     target.auth ? 'The sessions of the accounts end.' : '',
-    chosen('delete'),
-    inBatch,
-    reasonOf(target),
-    repeatable,
   );
 }
 
@@ -102,11 +78,8 @@ export function ofUpdate(model: Model, target: Collection): string {
     merged,
     upload
       ? 'A form with the part `file` replaces the file; JSON, or a form without this part, leaves the file as it is.'
-      : bodyOf(model),
+      : '',
     auth ? 'A `password` ends all sessions of the account, except the one that sets it.' : '',
-    reasonOf(target),
-    matched,
-    repeatable,
     whoMay(model, target, 'update'),
   );
 }
@@ -115,13 +88,10 @@ export function ofUpdate(model: Model, target: Collection): string {
 export function ofDelete(model: Model, target: Collection): string {
   const { auth, upload } = target;
   return paragraphs(
-    'Deletes a document and returns its last state. Its unique values are free again, and relationships to it keep its id. ' +
-      'Its past versions stay in the log, and a restore brings the document back.',
+    'Deletes a document and returns its last state. Its unique values are free again, relationships to it keep its id, and ' +
+      'a restore brings it back.',
     auth ? 'The sessions of the account end.' : '',
     upload ? 'Its file is no longer served; the bytes are kept for a restore.' : '',
-    reasonOf(target),
-    matched,
-    repeatable,
     whoMay(model, target, 'delete'),
   );
 }
@@ -129,14 +99,9 @@ export function ofDelete(model: Model, target: Collection): string {
 /** `POST /api/collections/<slug>/{id}/restore` */
 export function ofRestore(target: Collection): string {
   return paragraphs(
-    'Restores a document to one of its versions, or to its state at a position of the log, also if it was deleted. This ' +
-      'makes a new version, and no later version is lost.',
+    `Restores a document to one of its versions, or to its state at a position of the log, also if it was deleted. ${restored}`,
     target.auth ? 'An account comes back without its password and its sessions.' : '',
-    restored,
-    reasonOf(target),
-    matched,
-    repeatable,
-    'Needs the right to update the document, or to create it if it was deleted, and the right to see its past state.',
+    'Needs the right to update the document, or to create it if it was deleted, and to see its past state.',
   );
 }
 
@@ -145,25 +110,20 @@ export function ofReadGlobal(model: Model, target: Global): string {
   return paragraphs(
     'Returns the single document of this global. Until the global is first written, this is its defaults, and `createdAt` ' +
       'and `updatedAt` are `null`.',
-    ifNoneMatch,
     whoMay(model, target, 'read'),
   );
 }
 
 /** `PATCH /api/globals/<slug>` */
 export function ofUpdateGlobal(model: Model, target: Global): string {
-  return paragraphs(merged, bodyOf(model), matched, repeatable, whoMay(model, target, 'update'));
+  return paragraphs(merged, whoMay(model, target, 'update'));
 }
 
 /** `POST /api/globals/<slug>/restore` */
 export function ofRestoreGlobal(): string {
   return paragraphs(
-    'Restores the global to one of its versions, or to its state at a position of the log. This makes a new version, and ' +
-      'no later version is lost.',
-    restored,
-    matched,
-    repeatable,
-    'Needs the right to update the global, and the right to see its past state.',
+    `Restores the global to one of its versions, or to its state at a position of the log. ${restored}`,
+    'Needs the right to update the global, and to see its past state.',
   );
 }
 
@@ -194,42 +154,20 @@ function listOf(names: readonly string[]): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
-/** The condition of a read. */
-export const ifNoneMatch =
-  'With `If-None-Match`, the answer is a 304 without a body as long as the `ETag` is the same.';
 const merged =
-  'Changes the fields in the body and leaves all other fields as they are. Each field is replaced as a whole: an object ' +
-  'or a list replaces the former one, and its missing members are removed or get their defaults. `null` removes a value. ' +
-  'If nothing changes, nothing is recorded.';
-const matched =
-  'With `If-Match`, the write is done only at the version that has this `ETag`, else it is a 412. Without `If-Match`, ' +
-  'the last write of a field wins.';
-const chosen = (right: string) =>
-  'The documents are those with these `ids`, or those that meet `where` and that the caller may read. If the caller may not ' +
-  `${right} one of them, nothing is done.`;
-const inBatch = 'All events of the call have its `batch`. With this id the audit API lists them and undoes the call.';
-const repeatable =
-  'With an `Idempotency-Key`, the request can be sent again after a lost answer, and takes effect only once.';
+  'Changes the fields in the body and leaves the others. Each field is replaced as a whole: missing members of an object ' +
+  'or list are removed or get their defaults. `null` removes a value. If nothing changes, nothing is recorded.';
+const chosen = 'those with these `ids`, or those that meet `where` and that the caller may read.';
 const restored =
-  "With `dryRun` nothing is done, and the answer shows what the restore would change. The past values must fit today's " +
-  'fields, else 400.';
-
-function bodyOf({ limits }: Model): string {
-  return `The body has at most ${limits.body} bytes.`;
-}
-
-function reasonOf({ requiresReason }: Collection): string {
-  return requiresReason ? '`X-Change-Reason` is required: the reason of the change.' : '';
-}
+  "This makes a new version, and no later version is lost. The past values must fit today's fields, else 400.";
 
 /** The admitted callers, as far as the configuration has them as data: rules are functions. */
 function whoMay(model: Model, target: Target, right: Right): string {
   const auth = target.kind === 'collection' ? target.auth : null;
   if (target.access[right]) {
     const isOpenToKeys = !auth || auth.useAPIKey;
-    const each = right === 'create' || target.kind === 'global' ? '' : ', which may tell documents apart';
-    const rule = `a rule of the configuration decides${each}.`;
-    return isOpenToKeys ? `Open to API keys; about other callers ${rule}` : `About every caller ${rule}`;
+    const each = right === 'create' || target.kind === 'global' ? '' : ', document by document';
+    return isOpenToKeys ? `Open to API keys; for other callers a rule decides${each}.` : `A rule decides${each}.`;
   }
   if (!auth) return `Open to any API key${hasUsers(model) ? ' and to any user' : ''}.`;
   const keys = auth.useAPIKey ? 'and to any API key' : 'not to an API key alone';

@@ -15,15 +15,18 @@ import { shareParts } from './shared-parts.ts';
 
 const jsonPath = '/openapi.json';
 
-const description =
+const description = [
   'Reads, filters, searches and writes the documents of each collection and global, restores their past versions, and ' +
-  'manages accounts, API keys and webhooks. Every answer is JSON, except files. Texts may not contain NUL characters or lone surrogates. Documents written under ' +
-  'an earlier configuration are returned unchanged, and so are the results of read hooks: both may break the rules ' +
-  'described here. A document has all its fields, except those that `select` does not name or that the caller may not read. ' +
-  'A write by a caller who may not read the document answers its id, its times and the fields that were sent. If the log is in PostgreSQL, the answer to a write has the header `Annals-Position`, which later ' +
-  'reads may send back. Any request may then be answered with 503 and `Retry-After`, because this node does not see the ' +
-  'writes of other nodes, or because the outcome of a write is not known; a retry with the same `Idempotency-Key` finds ' +
-  'it out. If the configuration limits calls (429), `RateLimit` and `RateLimit-Policy` of counted calls say how many are left.';
+    'manages accounts, API keys and webhooks. Every answer is JSON, except files.',
+  'A document has all its fields, except those that `select` does not name or that the caller may not read. A write by a ' +
+    'caller who may not read the document answers its id, its times and the fields that were sent. Documents written under ' +
+    'an earlier configuration are returned unchanged, and so are the results of read hooks: both may break the rules ' +
+    'described here. Texts may not contain NUL characters or lone surrogates.',
+  'If the configuration limits calls (429), `RateLimit` and `RateLimit-Policy` of counted calls say how many are left. If ' +
+    'the log is in PostgreSQL, the answer to a write has the header `Annals-Position`, which later reads may send back. Any ' +
+    'request may then be answered with 503 and `Retry-After`, because this node does not see the writes of other nodes, or ' +
+    'because the outcome of a write is not known; a retry with the same `Idempotency-Key` finds it out.',
+].join('\n\n');
 
 const auditDescription =
   'The history of documents and accounts with authors and reasons, and the proofs of it. These routes are not part of ' +

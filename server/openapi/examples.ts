@@ -21,13 +21,6 @@ export function documentExample({ slug, fields, upload }: Collection): JsonObjec
   return values && { id, ...times, ...(upload ? fileExample(slug, upload) : {}), ...values };
 }
 
-/** A page with one document; undefined as for {@link documentExample}. */
-export function listExample(collection: Collection): JsonObject | undefined {
-  const document = documentExample(collection);
-  const page = { total: 1, limit: 10, page: 1, totalPages: 1, hasNextPage: false, hasPrevPage: false };
-  return document && { docs: [document], ...page, nextPage: null, prevPage: null };
-}
-
 /** A global of these fields that was written; undefined as for {@link documentExample}. */
 export function globalExample(fields: readonly Field[]): JsonObject | undefined {
   const values = objectExample(fields);
@@ -38,7 +31,8 @@ export function globalExample(fields: readonly Field[]): JsonObject | undefined 
 export function whereExamples(target: Collection): Examples {
   const since: JsonObject = { createdAt: { greater_than_equal: '2024-01-01' } };
   const ofField = firstOf(open(target), conditionOf);
-  const either = { or: [ofField ?? { updatedAt: { less_than: '2024-01-01' } }, since] };
+  // Of all collections alike, so that the document has them once.
+  const either = { or: [{ updatedAt: { less_than: '2024-01-01' } }, since] };
   return {
     since: { summary: 'Created on a day or later', value: since },
     ...(ofField ? { field: { summary: 'By a field', value: ofField } } : {}),

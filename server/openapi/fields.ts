@@ -49,7 +49,7 @@ export function objectOf(fields: readonly Field[], use: Use, own: Readonly<Recor
   const given = fields.filter(({ type, isServerMade }) => use === 'answer' || (type !== 'join' && !isServerMade));
   const members = given.map((field) => [field.name, member(field, use)] as const);
   const required = given.filter((field) => isNeeded(field, use)).map(({ name }) => name);
-  const needed = [...Object.keys(own).filter((name) => own[name]?.readOnly !== true), ...required];
+  const needed = [...Object.keys(own).filter((name) => own[name] !== ignored), ...required];
   return {
     type: 'object',
     properties: { ...own, ...Object.fromEntries(members) },
@@ -62,6 +62,12 @@ export function objectOf(fields: readonly Field[], use: Use, own: Readonly<Recor
 export function schemaRef(name: string): ApiSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
+
+/** Any JSON, to which a description may be added: some generators take no schema that has one and no type. */
+export const anyJson: ApiSchema = { allOf: [schemaRef('Json')] };
+
+/** A member of a body that the service ignores, so that a document that was read can be sent back. */
+export const ignored = schemaRef('Ignored');
 
 function isNeeded({ required, makeDefault }: Field, use: Use): boolean {
   return use === 'create' && required === true && !makeDefault;
@@ -140,7 +146,7 @@ function oneOption({ options = [] }: Field): ApiSchema {
 /** Without a type, null passes too. */
 function json({ required }: Field): ApiSchema {
   const types = ['object', 'string', 'number', 'boolean'].map((type) => ({ type }));
-  return { ...(required ? { anyOf: [...types, { type: 'array', items: {} }] } : {}), example: {} };
+  return { ...(required ? { oneOf: [...types, { type: 'array', items: {} }] } : anyJson), example: {} };
 }
 
 function reference(field: Field, use: Use): ApiSchema {

@@ -61,12 +61,9 @@ function bodiesOf({ body, form, isMerge }: ApiOperation): ApiSchema {
 }
 
 function responsesOf(answers: DescribedAnswers): ApiSchema {
-  const responses = Object.entries(answers).map(([status, { schema, type, others = {}, example, ...rest }]) => {
+  const responses = Object.entries(answers).map(([status, { schema, type, others = {}, ...rest }]) => {
     const bodies = schema ? { [type ?? 'application/json']: schema, ...others } : {};
-    const content = Object.entries(bodies).map(([name, body]) => {
-      const isShown = example !== undefined && name === 'application/json';
-      return [name, { schema: body, ...(isShown ? { example } : {}) }] as const;
-    });
+    const content = Object.entries(bodies).map(([name, body]) => [name, { schema: body }] as const);
     return [status, { ...rest, ...(schema ? { content: Object.fromEntries(content) } : {}) }] as const;
   });
   return Object.fromEntries(responses);

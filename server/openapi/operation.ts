@@ -9,6 +9,7 @@ import {
   type DescribedAnswers,
   ofHooks,
   refusalForNow,
+  refusalOfLarge,
   refusals,
   refusalsForNow,
   refusalsOfThen,
@@ -53,12 +54,14 @@ declare module '@hapi/hapi' {
 
 /** The headers of a document or global that is read. */
 export const ifKnown = Joi.object({
-  'If-None-Match': Joi.string().description('The `ETag` of the answer that the client has.'),
+  'If-None-Match': Joi.string().description(
+    'The `ETag` of the answer that the client has: as long as it is the same, the answer is a 304 without a body.',
+  ),
 });
 /** Which version of a document or global a write is meant for, as a header. */
 export const ifMatch = Joi.string().description(
   'The `ETag` of the version that the client has read, or `*`. If the document has another version, the answer is a 412 ' +
-    'and nothing is done.',
+    'and nothing is done. Without `If-Match`, the last write of a field wins.',
 );
 /** Why the caller writes, as a header. */
 export const reason = Joi.string()
@@ -112,10 +115,11 @@ export function queryRefusals(...targets: readonly (Collection | Global)[]): Des
 }
 
 /** The refusals of a write, without those for missing rights. It is answered as a read is, but takes no `depth`. */
-export function writeRefusals(target: Collection | Global): DescribedAnswers {
+export function writeRefusals({ limits }: Model, target: Collection | Global): DescribedAnswers {
   const collection = target.kind === 'collection' ? target : null;
   return {
-    ...refusals([400, 408, 413, 415, 500]),
+    ...refusals([400, 408, 415, 500]),
+    ...refusalOfLarge(limits.body),
     ...refusalForNow,
     ...(collection?.auth ? refusalsForNow([503]) : {}),
     ...(collection?.upload ? refusalsOfUploads : {}),

@@ -3,7 +3,10 @@ import { actorTypes } from '../../projections/tables/audit.ts';
 import { choice, closed, described, either, nothing, orNull, pageOf, place, text, time } from './basics.ts';
 
 const ofReference = {
-  field: described(text, 'The path of the field, without the indexes of lists.'),
+  field: described(
+    text,
+    'The path of the field, without the indexes of lists; a document that points here by two fields is listed twice.',
+  ),
   title: text,
 };
 

@@ -1,4 +1,4 @@
-import type { Json } from '../../config/schema.ts';
+import { counted } from '../../config/counted.ts';
 import { count, place, text } from './basics.ts';
 import { type ApiSchema, schemaRef } from './fields.ts';
 
@@ -9,8 +9,6 @@ export type DescribedAnswer = {
   type?: string;
   others?: Record<string, ApiSchema>;
   headers?: Record<string, ApiSchema>;
-  /** Of a body in JSON. */
-  example?: Json;
 };
 
 /** The answers of an operation by their status. */
@@ -18,7 +16,7 @@ export type DescribedAnswers = { [status: string]: DescribedAnswer };
 
 /** The meaning of each refusal (contract, section 7), for the statuses that operations can have. */
 const meanings = {
-  400: 'Fields or parameters are wrong, or the request cannot be parsed.',
+  400: 'Fields or parameters are wrong or unknown, and `errors` names each; or the request cannot be parsed.',
   401: 'A credential is missing or wrong.',
   403: 'A rule of the configuration refused the request.',
   404: 'There is no such document.',
@@ -33,11 +31,6 @@ const meaningsForNow = {
   429: 'Too many calls, or too many failed logins.',
   503: 'The disk is full, too many writes or passwords are queued, or the clock of the service has jumped.',
 } as const;
-
-/** An answer with an example of its body, where there is one. */
-export function withExample(answer: DescribedAnswer, example: Json | undefined): DescribedAnswer {
-  return example === undefined ? answer : { ...answer, example };
-}
 
 /** A header of an answer. */
 export function header(description: string, schema: ApiSchema, required = true): ApiSchema {
@@ -227,6 +220,11 @@ export function refusals(statuses: readonly (keyof typeof meanings)[]): Describe
       status === 401 ? unauthorized(meanings[401]) : json(meanings[status], status === 400 ? 'Invalid' : 'Error'),
     ]),
   );
+}
+
+/** The refusal of a body of more than this many bytes. */
+export function refusalOfLarge(bytes: number): DescribedAnswers {
+  return { 413: json(`The body has more than ${counted(bytes, 'byte')}.`, 'Error') };
 }
 
 /** The refusal of a write that cannot be recorded just now. */

@@ -3,15 +3,22 @@ import type { ApiSchema } from './fields.ts';
 
 type Part = Record<string, Json>;
 type Parts = Record<string, Part>;
-type Operation = { operationId: string; parameters?: Part[]; responses: ApiSchema };
+type Operation = {
+  operationId: string;
+  security?: Json;
+  parameters?: Part[];
+  requestBody?: Part;
+  responses: ApiSchema;
+};
 
 /** The parts of a document that are shared here. */
 type Shared = {
+  security?: Json;
   paths: { [path: string]: { [method: string]: Operation } };
   components: Record<string, ApiSchema | Parts>;
 };
 
-type Kind = 'responses' | 'parameters' | 'headers';
+type Kind = 'responses' | 'parameters' | 'requestBodies' | 'headers' | 'examples';
 
 /** A place in the document with a part of this kind: the words that may name the part, and how it is replaced. */
 type Place = { part: Part; base: string; operation: string; replace: (part: Part) => void };
@@ -47,27 +54,49 @@ const namesOfStatus: Record<string, string> = {
 };
 
 /**
- * Writes each answer, parameter and header that a document has more than once only once, in its `components`, and a
- * `$ref` in every other place: without this, most of a document are the same refusals at each operation. Names follow
- * from the meaning, `NotFound`, `Limit`, `collections.posts.where`. Of several parts with one meaning, the most
- * frequent part has the plain name, the others end in the operation that has them first: `NotFound.readDraft`. The
- * result depends on the document alone.
+ * Writes each answer, parameter, body, header and example that a document has more than once only once, in its
+ * `components`, and a `$ref` in every other place, and the `security` of most operations only once, at the top: without
+ * this, most of a document are the same refusals at each operation. Names follow from the meaning, `NotFound`, `Limit`,
+ * `collections.posts.where`. Of several parts with one meaning, the most frequent part has the plain name, the others
+ * end in the operation that has them first: `NotFound.readDraft`. The result depends on the document alone.
  */
 export function shareParts<D extends Shared>(document: D): D {
   const copy = structuredClone(document);
   const operations = Object.values(copy.paths).flatMap((methods) => Object.values(methods));
   const responses = share('responses', operations.flatMap(responsesIn));
   const parameters = share('parameters', operations.flatMap(parametersIn));
-  // Headers of shared answers count once.
-  const left = [
-    ...Object.entries(responses).map(([name, part]) => ({ part, operation: name })),
-    ...operations.flatMap((operation) =>
-      Object.values(operation.responses).map((part) => ({ part: part as Part, operation: kindOf(operation) })),
-    ),
-  ];
-  const headers = share('headers', left.flatMap(headersIn));
-  Object.assign(copy.components, withoutEmpty({ responses, parameters, headers }));
+  const requestBodies = share('requestBodies', operations.flatMap(bodyIn));
+  // Parts of shared answers and parameters count once.
+  const answers = [...ownersOf(responses), ...operations.flatMap((one) => owned(one, Object.values(one.responses)))];
+  const headers = share('headers', answers.flatMap(headersIn));
+  const queries = [...ownersOf(parameters), ...operations.flatMap((one) => owned(one, one.parameters ?? []))];
+  const examples = share('examples', queries.flatMap(examplesIn));
+  Object.assign(copy.components, withoutEmpty({ responses, parameters, requestBodies, headers, examples }));
+  shareSecurity(copy, operations);
   return copy;
+}
+
+type Owner = { part: Part; operation: string };
+
+function ownersOf(named: Parts): Owner[] {
+  return Object.entries(named).map(([operation, part]) => ({ part, operation }));
+}
+
+function owned(operation: Operation, parts: readonly Json[]): Owner[] {
+  return parts.map((part) => ({ part: part as Part, operation: kindOf(operation) }));
+}
+
+/** Moves the most frequent `security` to the top. An operation without one would mean another thing then. */
+function shareSecurity(copy: Shared, operations: readonly Operation[]): void {
+  const texts = operations.map(({ security }) => JSON.stringify(security));
+  const numbers = new Map<string | undefined, number>();
+  for (const text of texts) numbers.set(text, (numbers.get(text) ?? 0) + 1);
+  const [[usual, number] = [undefined, 0]] = [...numbers].sort(([, one], [, other]) => other - one);
+  if (usual === undefined || number < 2 || numbers.has(undefined)) return;
+  copy.security = JSON.parse(usual);
+  operations.forEach((operation, index) => {
+    if (texts[index] === usual) delete operation.security;
+  });
 }
 
 function responsesIn(operation: Operation): Place[] {
@@ -82,8 +111,7 @@ function responsesIn(operation: Operation): Place[] {
 }
 
 function nameOfResponse(status: string, response: Part): string {
-  const [, schema] = /"\$ref":"#\/components\/schemas\/([^"]+)"/.exec(JSON.stringify(response.content ?? null)) ?? [];
-  return (/^20/.test(status) ? schema : undefined) ?? namesOfStatus[status] ?? `Status${status}`;
+  return (/^20/.test(status) ? schemaIn(response) : undefined) ?? namesOfStatus[status] ?? `Status${status}`;
 }
 
 function parametersIn(operation: Operation): Place[] {
@@ -99,18 +127,45 @@ function parametersIn(operation: Operation): Place[] {
 
 /** A filter is called after its schema, because each collection has its own. */
 function nameOfParameter(parameter: Part): string {
-  const [, schema] = /"\$ref":"#\/components\/schemas\/([^"]+)"/.exec(JSON.stringify(parameter.schema ?? null)) ?? [];
-  return schema ?? capitalized(String(parameter.name));
+  return schemaIn(parameter) ?? capitalized(String(parameter.name));
 }
 
-function headersIn({ part: response, operation }: { part: Part; operation: string }): Place[] {
-  const headers = (response.headers ?? {}) as Parts;
-  return Object.entries(headers).map(([name, header]) => ({
-    part: header,
+/** The name of the first schema that a part refers to. */
+function schemaIn({ content, schema }: Part): string | undefined {
+  return /"\$ref":"#\/components\/schemas\/([^"]+)"/.exec(JSON.stringify([content, schema]))?.[1];
+}
+
+function bodyIn(operation: Operation): Place[] {
+  const { requestBody: part } = operation;
+  if (!part) return [];
+  return [
+    {
+      part,
+      base: schemaIn(part) ?? 'Body',
+      operation: kindOf(operation),
+      replace: (shared) => {
+        operation.requestBody = shared;
+      },
+    },
+  ];
+}
+
+function headersIn(response: Owner): Place[] {
+  return membersIn(response, 'headers');
+}
+
+function examplesIn(parameter: Owner): Place[] {
+  return membersIn(parameter, 'examples');
+}
+
+function membersIn({ part, operation }: Owner, member: 'headers' | 'examples'): Place[] {
+  const members = (part[member] ?? {}) as Parts;
+  return Object.entries(members).map(([name, one]) => ({
+    part: one,
     base: capitalized(name),
     operation,
-    replace: (part) => {
-      headers[name] = part;
+    replace: (shared) => {
+      members[name] = shared;
     },
   }));
 }

@@ -1,7 +1,6 @@
 import type { Model } from '../../config/model.ts';
 import { momentParameter } from '../queries/query.ts';
 import { ofEveryRoute } from './audit/responses.ts';
-import { ifNoneMatch } from './descriptions.ts';
 import type { ApiSchema } from './fields.ts';
 import { type ApiOperation, ifKnown } from './operation.ts';
 import { asOfThen, description, json, ofSchemas, refusals, refusalsOfThen } from './responses.ts';
@@ -14,8 +13,7 @@ export function schemasOperation({ publicSchema }: Model): ApiOperation {
     summary: 'Read the schemas of all collections and globals',
     description:
       'Returns the configuration: every collection and global with its fields and options, without functions. For a user, ' +
-      '`access` shows the rights to each: `false` is certain, `true` may hold only for some ' +
-      `documents.\n\n${ifNoneMatch}`,
+      '`access` shows the rights to each: `false` is certain, `true` may hold only for some documents.',
     query: momentParameter,
     headers: ifKnown,
     answers: {

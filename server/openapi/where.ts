@@ -12,28 +12,29 @@ export function whereOf({ slug, fields }: Collection): ApiSchema {
   const given = [...ownFields, ...fields].filter(({ type }) => type !== 'join');
   return {
     type: 'object',
-    description:
-      'Fields with their conditions, all of which must hold. Any other name is a dotted path through objects, lists and ' +
-      'relationships, with the operators of the field that it leads to; a path to an unknown field is refused. There are at ' +
-      `most ${mostInWhere.levels} levels, ${mostInWhere.conditions} conditions and ${mostInWhere.hops} relationships in the ` +
-      'paths of all conditions together.',
+    description: 'Fields and dotted paths with their conditions, all of which must hold.',
     properties: {
       and: filters,
       or: filters,
       ...Object.fromEntries(given.map((field) => [field.name, conditionOf(field)])),
     },
     // Lists are never there: without them, no type of TypeScript could have `and` and `or` beside the paths.
-    additionalProperties: { anyOf: [schemaRef('Condition'), filters] },
+    additionalProperties: { oneOf: [schemaRef('Condition'), filters] },
   };
 }
+
+const ofLists = '`in` and `not_in` take a list of values, or one text with the values separated by commas.';
 
 /** The conditions that are the same in every collection: of a path, and of fields by their type of comparison. */
 export const conditionSchemas: Record<string, ApiSchema> = {
   Condition: {
     ...conditions(operatorNames.map((name) => [name, {}])),
     description:
-      'Operators with their values, which are parsed by the type of the field. `in` and `not_in` take values separated by ' +
-      'commas, `exists` takes true or false.',
+      'The condition of a dotted path, which leads through objects, lists and relationships to a field that the caller may ' +
+      'read; a path to an unknown field is refused. The field determines the operators and the type of their values: `in` and ' +
+      '`not_in` take values separated by commas, `exists` takes true or false. A field that a read hook changes can be used ' +
+      `only if it is \`queryable\`. A filter has at most ${mostInWhere.levels} levels, ${mostInWhere.conditions} conditions ` +
+      `and ${mostInWhere.hops} relationships in the paths of all conditions together.`,
   },
   TextCondition: conditionWith({ type: 'text' }),
   IdCondition: conditionWith({ type: 'text', isDocumentId: true }),
@@ -58,7 +59,9 @@ function conditionOf(field: Field): ApiSchema {
 
 function conditionWith(field: Pick<Field, 'type' | 'options' | 'isDocumentId'>): ApiSchema {
   const value = operandValue(field);
-  return conditions(operatorsOf({ ...field, name: '' }).map((operator) => [operator, operandOf(operator, value)]));
+  const operators = operatorsOf({ ...field, name: '' });
+  const schema = conditions(operators.map((operator) => [operator, operandOf(operator, value)]));
+  return operators.includes('in') ? { ...schema, description: ofLists } : schema;
 }
 
 function conditions(operators: readonly (readonly [Operator, ApiSchema])[]): ApiSchema {
@@ -87,8 +90,7 @@ function operandOf(operator: Operator, value: ApiSchema): ApiSchema {
     case 'in':
     case 'not_in':
       return {
-        description: 'A list of values, or one text with the values separated by commas.',
-        anyOf: [{ type: 'array', items: nullable(value), maxItems: 200 }, { type: 'string' }],
+        oneOf: [{ type: 'array', items: nullable(value), maxItems: 200 }, { type: 'string' }],
       };
     case 'contains':
     case 'greater_than':

@@ -15,6 +15,8 @@ export const ownAssets = [
   'server/openapi/docs/docs.css',
   'server/openapi/docs/docs.js',
   'server/openapi/docs/index.html',
+  'server/openapi/docs/overview.js',
+  'server/openapi/docs/swagger.js',
   'verify/annals-verify.mjs',
 ] as const;
 

@@ -29,7 +29,9 @@ const measureOf = (what: string) =>
 export const aggregateParameters = {
   groupBy: describedOnly(
     `Up to ${mostKeys} paths, separated by commas; a path to a date or time may end in .year, .month or .day, in UTC. ` +
-      'Without it, all documents are one group.',
+      'A document is in the group of each item of a list, and in the group of `null` if it has no value. Without `groupBy`, ' +
+      'all documents are one group. A field that the caller may not read in every document, or that a read hook changes, is ' +
+      'refused.',
     { minLength: 1 },
   ),
   sum: measureOf('numbers, for their sum'),

@@ -101,7 +101,7 @@ export const listParameters = {
     'exact',
     '`none`: the documents are not counted, and `total` and `totalPages` are null.',
   ),
-  sort: describedOnly('Paths of fields, separated by commas, with `-` in front for descending.', {
+  sort: describedOnly(`Paths of fields, as in \`where\`, separated by commas, with \`-\` in front for descending.`, {
     minLength: 1,
     default: newestFirst,
   }),

@@ -38,8 +38,11 @@ describeInBrowser('The documentation page in a browser', (browser) => {
     return { page, complaints, requests, forget };
   }
 
-  /** Opens the tags, as all are closed at first. */
+  /** Opens Swagger UI, and its tags, as all are closed at first. */
   async function openTags(page: Page): Promise<void> {
+    const button = page.getByRole('button', { name: 'Try requests out' });
+    await page.locator('.opblock-tag').or(button).first().waitFor();
+    if (await button.isVisible()) await button.click();
     await page.locator('.opblock-tag').first().waitFor();
     const closed = page.locator('.opblock-tag[data-is-open="false"]');
     while ((await closed.count()) > 0) await closed.first().click();
@@ -84,18 +87,45 @@ describeInBrowser('The documentation page in a browser', (browser) => {
       await service.call('POST', '/api/collections/notes', { text: 'not asked for' });
       // To load the page costs more than anything that is done with it.
       opened = await open(service);
-      await opened.page.locator('.opblock-tag').first().waitFor();
+      await opened.page.locator('#overview details').first().waitFor();
     });
     afterEach(() => opened.forget());
 
-    it('begins with what the API is, and with a call that answers', async () => {
-      const { page } = opened;
-      assert.equal(await page.locator('.opblock').count(), 0);
-      const [before = '', after = ''] = (await page.locator('#api').innerText()).split('First call');
+    it('begins with what the API is, a call that answers, and the credentials, without Swagger UI', async () => {
+      const { page, complaints, requests } = opened;
+      const [before = '', after = ''] = (await page.locator('#overview').innerText()).split('First call');
       assert.match(before, /^Annals.*Reads, filters, searches and writes the documents/s);
       const [, called = ''] = /curl '([^']+)'\s/.exec(after) ?? [];
       assert.equal(called, `${service.url}/api/collections/notes?limit=2`);
       assert.equal((await (await fetch(called)).json()).total, 2);
+      assert.match(after, /Credentials\s+x-api-key: …\s+An API key: trusted code/);
+      assert.deepEqual(
+        requests.filter((url) => url.includes('swagger')),
+        [],
+      );
+      assert.deepEqual(complaints, []);
+    });
+
+    it('lists every operation, as a link that opens it in Swagger UI', async () => {
+      const { page, complaints } = opened;
+      const { body } = await service.call('GET', '/api/openapi.json');
+      const ids = Object.values<Record<string, { operationId: string }>>(body.paths).flatMap((path) =>
+        Object.values(path).map(({ operationId }) => operationId),
+      );
+      const links = page.locator('#overview details a');
+      const places = await links.evaluateAll((all) => all.map((one) => one.getAttribute('href')?.split('/').at(-1)));
+      assert.deepEqual(places.sort(), ids.sort());
+      await page.locator('#overview summary').filter({ hasText: 'closed-notes' }).click();
+      await page.getByRole('link', { name: 'DELETE /api/collections/closed-notes/{id}' }).click();
+      const shown = page.locator('.opblock.is-open');
+      await number(shown, 1);
+      assert.equal(await shown.getAttribute('id'), 'operations-closed-notes-delete_closed-notes');
+      assert.equal(await page.locator('#overview').innerText(), '');
+      assert.equal(await page.evaluate('document.activeElement.id'), 'api');
+      assert.match(await page.locator('#api').innerText(), /^Annals.*Reads, filters.*First call\s+curl/s);
+      assert.deepEqual(complaints, []);
+      await shown.locator('.opblock-summary-control').click();
+      await number(shown, 0);
     });
 
     it('shows every operation without a complaint, and calls no other host', async () => {
@@ -166,7 +196,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
     it('asks for a key, refuses a wrong one, and tries operations of both descriptions out with the right one', async () => {
       const { page, complaints, requests } = await open(service);
       await page.locator('#key').waitFor();
-      assert.equal(await page.locator('.opblock').count(), 0);
+      assert.equal(await page.locator('.opblock, #overview details').count(), 0);
       const give = async (key: string) => {
         await page.locator('#key-text').fill(key);
         await page.getByRole('button', { name: 'Show it' }).click();

@@ -104,7 +104,7 @@ function queryOf(
 ): fc.Arbitrary<string> {
   const each = parameters.map(({ name, schema }) => {
     // The text of a filter is JSON, which its schema does not say.
-    const value = schema.anyOf ? textToo(values(schema.anyOf[0])) : values(schema);
+    const value = schema.oneOf ? textToo(values(schema.oneOf[0])) : values(schema);
     return fc
       .oneof({ weight: 3, arbitrary: value }, { weight: 1, arbitrary: mutated(value) }, { weight: 1, arbitrary: odd })
       .map((found) => pairsOf(name, found));

@@ -68,9 +68,12 @@ export function described(document: OpenApi, operation: string): OpenApi {
 
 const whole = new WeakMap<object, OpenApi>();
 
-/** A document with the answers, parameters and headers at each operation, as a reader of `$ref`s finds them. */
+/**
+ * A document with the answers, parameters, bodies, headers, examples and credentials at each operation, as a reader of
+ * `$ref`s finds them, and with the members of a list in one object.
+ */
 export function inlined(document: OpenApi): OpenApi {
-  const shared = ['responses', 'parameters', 'headers'];
+  const shared = ['responses', 'parameters', 'requestBodies', 'headers', 'examples'];
   if (!shared.some((kind) => document.components[kind])) return document;
   const known = whole.get(document);
   if (known) return known;
@@ -81,15 +84,28 @@ export function inlined(document: OpenApi): OpenApi {
     Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, follow(part)]));
   for (const methods of Object.values<OpenApi>(copy.paths)) {
     for (const operation of Object.values<OpenApi>(methods)) {
+      if (document.security) operation.security ??= document.security;
       if (operation.parameters) operation.parameters = operation.parameters.map(follow);
+      if (operation.requestBody) operation.requestBody = follow(operation.requestBody);
       operation.responses = followAll(operation.responses);
       for (const response of Object.values<OpenApi>(operation.responses))
         if (response.headers) response.headers = followAll(response.headers);
+      for (const parameter of operation.parameters ?? [])
+        if (parameter.examples) parameter.examples = followAll(parameter.examples);
     }
   }
+  for (const [name, { allOf, ...rest }] of Object.entries<OpenApi>(copy.components.schemas))
+    if (name.endsWith('.list')) copy.components.schemas[name] = { ...rest, ...inOne(allOf.map(follow)) };
   for (const kind of shared) delete copy.components[kind];
+  delete copy.security;
   whole.set(document, copy);
   return copy;
+}
+
+/** The object that has the members of all of these. */
+function inOne(objects: readonly OpenApi[]): OpenApi {
+  const required = objects.flatMap((one) => one.required ?? []);
+  return { type: 'object', properties: Object.assign({}, ...objects.map((one) => one.properties)), required };
 }
 
 /**

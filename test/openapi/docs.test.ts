@@ -8,6 +8,8 @@ const service = useServiceHere({ globals: [{ slug: 'site', fields: [] }] });
 const files = {
   '/api/docs': 'text/html; charset=utf-8',
   '/api/docs/docs.js': 'text/javascript; charset=utf-8',
+  '/api/docs/overview.js': 'text/javascript; charset=utf-8',
+  '/api/docs/swagger.js': 'text/javascript; charset=utf-8',
   '/api/docs/docs.css': 'text/css; charset=utf-8',
   '/api/docs/swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   '/api/docs/swagger-ui.css': 'text/css; charset=utf-8',
@@ -31,7 +33,13 @@ describe('GET /api/docs', () => {
     }
     const html = await (await fetch(`${service.url}/api/docs`)).text();
     assert.doesNotMatch(html, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|https?:\/\//);
-    const named = [...html.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, name]) => `/api/${name}`);
+    // The page names files by their path from it, a module others by their path from its own.
+    const texts = [html];
+    for (const name of ['docs.js', 'swagger.js'])
+      texts.push(await (await fetch(`${service.url}/api/docs/${name}`)).text());
+    const named = [...texts.join('\n').matchAll(/["'](?:docs|\.)\/([^"']+)["']/g)].map(
+      ([, name]) => `/api/docs/${name}`,
+    );
     assert.deepEqual(['/api/docs', ...named].sort(), Object.keys(files).sort());
   });
 

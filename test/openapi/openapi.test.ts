@@ -307,7 +307,7 @@ describe('The OpenAPI document (4.7, 9)', () => {
     assert.deepEqual(byName.limit.schema, { ...whole, minimum: 1, default: 10 });
     assert.deepEqual(byName.depth.schema, { ...whole, minimum: 0, default: 0 });
     const { style, explode, schema } = byName.where;
-    const [filter, text] = schema.anyOf;
+    const [filter, text] = schema.oneOf;
     assert.deepEqual(
       [style, explode, filter, text.type],
       ['deepObject', true, { $ref: '#/components/schemas/collections.things.where' }, 'string'],
@@ -413,6 +413,21 @@ function assertStatuses(document: OpenApi, expected: Record<string, string[]>): 
   }
 }
 
+/** The schemas with keywords and without a type, which some generators do not take. */
+function withoutType(schema: OpenApi, at: string): string[] {
+  const kinds = ['$ref', 'type', 'oneOf', 'anyOf', 'allOf'];
+  const own = Object.keys(schema).length > 0 && !kinds.some((kind) => kind in schema) ? [at] : [];
+  const { properties = {}, items, additionalProperties } = schema;
+  const inner = [
+    ...Object.values(properties),
+    items,
+    additionalProperties,
+    ...kinds.slice(2).map((kind) => schema[kind]),
+  ];
+  const schemas = inner.flat().filter((one) => typeof one === 'object') as OpenApi[];
+  return [...own, ...schemas.flatMap((one) => withoutType(one, at))];
+}
+
 /** Writes that take no body, writes that may have one, and answers without one. */
 const withoutBody = /\/(logout|refresh-token|retry|unlock)$/;
 const withBodyOrNot = /\/rotate$|\/batches\/\{batch\}\/undo$/;
@@ -432,6 +447,11 @@ function assertWhole(document: OpenApi): void {
   );
   assert.deepEqual(
     unused.filter((name) => !name.endsWith('Condition')),
+    [],
+  );
+  const schemas = Object.entries<OpenApi>(components.schemas);
+  assert.deepEqual(
+    schemas.flatMap(([name, schema]) => withoutType(schema, name)),
     [],
   );
   for (const [path, methods] of Object.entries<OpenApi>(inlined(document).paths)) {

@@ -3,6 +3,8 @@ import { describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { shareParts } from '../../server/openapi/shared-parts.ts';
 import { inlined, type OpenApi } from '../helpers/contract.ts';
+import { withApp } from '../helpers/openapi.ts';
+import { rich } from './configurations.ts';
 
 const refusal = (description: string, headers?: object) => ({
   description,
@@ -13,7 +15,7 @@ const limit = (maximum: number) => ({ name: 'limit', in: 'query', schema: { type
 const where = (slug: string) => ({
   name: 'where',
   in: 'query',
-  schema: { anyOf: [{ $ref: `#/components/schemas/collections.${slug}.where` }, { type: 'string' }] },
+  schema: { oneOf: [{ $ref: `#/components/schemas/collections.${slug}.where` }, { type: 'string' }] },
 });
 const later = { 'Retry-After': { required: true, schema: { type: 'integer' } } };
 const page = (slug: string) => ({
@@ -99,6 +101,45 @@ describe('Parts that operations share', () => {
     assert.deepEqual(shareParts(given), document);
     assert.deepEqual(given, example());
     assert.equal(JSON.stringify(shareParts(document)), JSON.stringify(document));
+  });
+
+  it('may be bodies, examples of parameters, and the credentials of most operations', () => {
+    const given = example();
+    const [{ get: listA, post: countA }, { get: listB, post: sumB }] = [given.paths['/a'], given.paths['/b']];
+    const body = {
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      required: true,
+    };
+    for (const operation of [countA, sumB]) operation.requestBody = body;
+    const since = { since: { value: '2024' } };
+    listA.parameters[1] = { ...where('a'), examples: { ...since, own: { value: 'a' } } };
+    countA.parameters[0] = listA.parameters[1];
+    listB.parameters[1] = { ...where('b'), examples: since };
+    const withoutDefault = shareParts(given);
+    assert.equal(withoutDefault.security, undefined);
+
+    const operations = Object.values<OpenApi>(given.paths).flatMap((methods) => Object.values<OpenApi>(methods));
+    for (const operation of operations) operation.security = [{ apiKey: [] }];
+    listB.security = [];
+    const shared = shareParts(given);
+    assert.deepEqual(shared.security, [{ apiKey: [] }]);
+    assert.deepEqual([shared.paths['/a'].get.security, shared.paths['/b'].get.security], [undefined, []]);
+    assert.deepEqual(shared.paths['/b'].post.requestBody, { $ref: '#/components/requestBodies/Error' });
+    assert.deepEqual(shared.components.requestBodies, { Error: body });
+    assert.deepEqual(shared.components.examples, { Since: since.since });
+    const { examples } = shared.components.parameters['collections.a.where'];
+    assert.deepEqual(examples, { since: { $ref: '#/components/examples/Since' }, own: { value: 'a' } });
+    assert.deepEqual(inlined(shared), given);
+  });
+
+  it('make a document less than half as long; the sentence on who may call is the longest text that operations repeat', async () => {
+    const document = JSON.parse(await withApp(rich, (app) => app.openApi()));
+    assert.ok(JSON.stringify(document).length < JSON.stringify(inlined(document)).length / 2);
+    const operations = Object.values<OpenApi>(document.paths).flatMap((methods) => Object.values<OpenApi>(methods));
+    const paragraphs = operations.flatMap(({ description }) => description.split('\n\n'));
+    const counts = Map.groupBy(paragraphs, (text) => text);
+    const most = Math.max(...[...counts].map(([text, { length }]) => text.length * length));
+    assert.ok(most < 5000, String(most));
   });
 
   it('get no name that another part has', () => {

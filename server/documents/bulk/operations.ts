@@ -8,6 +8,7 @@ import {
   json,
   ofHooks,
   refusalForNow,
+  refusalOfLarge,
   refusalOfOther,
   refusals,
   refusalsForNow,
@@ -15,11 +16,12 @@ import {
 } from '../../openapi/responses.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 
-/** The refusals of every write of many documents, without those for missing rights. */
-function refusalsOfMany(isHooked: boolean): DescribedAnswers {
+/** The refusals of every write of many documents with a body of at most this size, without those for missing rights. */
+function refusalsOfMany(mostBytes: number, isHooked: boolean): DescribedAnswers {
   return {
     ...refusalOfOther,
-    ...refusals([400, 408, 413, 415, 500]),
+    ...refusals([400, 408, 415, 500]),
+    ...refusalOfLarge(mostBytes),
     ...refusalForNow,
     ...ofHooks(isHooked),
   };
@@ -44,7 +46,7 @@ export function createManyOperation(model: Model, target: Collection): ApiOperat
         ? replayable(json('With `upsertBy` or `dryRun`: the result of each document.', 'BulkUpserted'))
         : json('With `dryRun`: the result of each document.', 'BulkUpserted'),
       ...(isUnique ? refusals([409]) : {}),
-      ...refusalsOfMany(hasChangeHooks(target)),
+      ...refusalsOfMany(model.limits.bulkBody, hasChangeHooks(target)),
       ...(auth && access.create && model.rateLimit ? refusalsForNow([429]) : {}),
     },
     caller: { kind: 'admitted', target, right: 'create' },
@@ -52,22 +54,22 @@ export function createManyOperation(model: Model, target: Collection): ApiOperat
 }
 
 /** `POST /api/collections/<slug>/bulk/update` */
-export function updateManyOperation(target: Collection): ApiOperation {
-  return changeOperation(target, 'update', 'Change');
+export function updateManyOperation(model: Model, target: Collection): ApiOperation {
+  return changeOperation(model, target, 'update');
 }
 
 /** `POST /api/collections/<slug>/bulk/delete` */
-export function deleteManyOperation(target: Collection): ApiOperation {
-  return changeOperation(target, 'delete', 'Delete');
+export function deleteManyOperation(model: Model, target: Collection): ApiOperation {
+  return changeOperation(model, target, 'delete');
 }
 
-function changeOperation(target: Collection, right: 'update' | 'delete', verb: string): ApiOperation {
+function changeOperation({ limits }: Model, target: Collection, right: 'update' | 'delete'): ApiOperation {
   const { slug, hooks } = target;
   const isHooked = right === 'update' ? hasChangeHooks(target) : Boolean(hooks.beforeDelete);
   return {
     id: `${right}Many_${slug}`,
     tag: slug,
-    summary: `${verb} many documents of ${slug}`,
+    summary: `${right === 'update' ? 'Change' : 'Delete'} many documents of ${slug}`,
     description: right === 'update' ? ofUpdateMany(target) : ofDeleteMany(target),
     query: dryRunParameter,
     headers: headersOfWrite(target),
@@ -75,7 +77,7 @@ function changeOperation(target: Collection, right: 'update' | 'delete', verb: s
     answers: {
       200: replayable(json('The result of each document.', right === 'update' ? 'BulkUpdated' : 'BulkDeleted')),
       ...refusals([404, 409]),
-      ...refusalsOfMany(isHooked),
+      ...refusalsOfMany(limits.body, isHooked),
     },
     caller: { kind: 'admitted', target, right },
   };

@@ -63,18 +63,18 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         });
       },
     },
-    changeRoute('update', updateManyOperation),
-    changeRoute('delete', deleteManyOperation),
+    changeRoute('update', () => updateManyOperation(app.model, model)),
+    changeRoute('delete', () => deleteManyOperation(app.model, model)),
   ]);
 
-  function changeRoute(operation: 'update' | 'delete', openApi: (target: Collection) => ApiOperation): ServerRoute {
+  function changeRoute(operation: 'update' | 'delete', openApi: () => ApiOperation): ServerRoute {
     return {
       method: 'POST',
       path: `${path}/${operation}`,
       options: {
         auth: strategy,
         payload: jsonPayload,
-        plugins: { openApi: () => openApi(model), takes: ['idempotency-key'] },
+        plugins: { openApi, takes: ['idempotency-key'] },
       },
       handler: async (request, h) => {
         const call = { app, request, target };

@@ -12,10 +12,8 @@ export function aggregateOperation(target: Collection): ApiOperation {
     tag: slug,
     summary: `Group the documents of ${slug}`,
     description:
-      'Groups the documents that the caller may read by the values of up to three paths, and returns the number of documents ' +
-      'in each group, with sums, minimums, maximums and means. A document is in the group of each item of a list, and in the ' +
-      'group of `null` if it has no value. Fields that the caller may not read in every document, or that a read hook ' +
-      'changes, are refused.',
+      'Groups the documents that the caller may read by the values of fields, and returns the number of documents in each ' +
+      'group, with sums, minimums, maximums and means.',
     query: { ...aggregateParameters, ...whereQueryOf(target) },
     answers: {
       200: asOfThen(json('The first groups, and the number of all groups.', 'Groups')),

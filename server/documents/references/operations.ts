@@ -12,10 +12,8 @@ export function referencesOperation(target: Collection): ApiOperation {
     tag: slug,
     summary: `List what points at a document of ${slug}`,
     description:
-      'Returns the documents and globals that point at this one through a relationship or an upload, at any depth of their ' +
-      'fields. The list has only documents and globals that the caller may read, and only fields that the caller may read in ' +
-      'them. `field` is the path of the field, without the indexes of lists; a document that points here by two fields is ' +
-      'listed twice. Ids in rich text and in JSON are not found.',
+      'Returns the documents and globals whose relationships and uploads point at this one, at any depth, as far as the ' +
+      'caller may read them and their fields. Ids in rich text and in JSON are not found.',
     params: idParameter,
     query: referenceParameters,
     answers: {

@@ -4,10 +4,8 @@ import { asOfThen, json } from '../../openapi/responses.ts';
 import { trashParameters } from './parameters.ts';
 
 const which =
-  'Returns the deleted documents that the caller may read and delete, the last deleted first; the rules get each ' +
-  'document as it was before its deletion. Documents that were restored or erased are not listed. `title` and `reason` ' +
-  'need the audit scope `payloads`, and `deletedBy` the scope `headers`; without the scope they are `null`. With `asOf`, ' +
-  'lists the documents that were deleted at that moment; the rules get each document also as it is now.';
+  'Returns the deleted documents that the caller may read and delete, the last deleted first, but not those that were ' +
+  'restored or erased. The rules get each document as it was before its deletion, and with `asOf` also as it is now.';
 
 /** `GET /api/collections/<slug>/trash` */
 export function trashOperation(target: Collection): ApiOperation {

@@ -1,9 +1,13 @@
 /*
- * The script of the documentation page: it loads a description, with an API key where it is not public, and shows it.
+ * The script of the documentation page: it loads a description, with an API key where it is not public, and shows what
+ * the API is. Swagger UI, which takes most of the time of a page, comes with the first operation that is opened.
  */
 
+import { firstCall, overviewOf } from './overview.js';
+
 const form = document.querySelector('#key');
-const problem = document.querySelector('#key-problem');
+const problem = document.querySelector('#problem');
+const overview = document.querySelector('#overview');
 const siteField = document.querySelector('#site');
 const switches = [...document.querySelectorAll('#documents button')];
 const address = new URL(location.href);
@@ -14,7 +18,8 @@ let site = address.searchParams.get('site') ?? '';
 /** The key that was typed. It is kept in memory only. */
 let key = null;
 let wanted = switches.find(({ value }) => value === address.searchParams.get('document')) ?? switches[0];
-let ui = null;
+/** Swagger UI, once it is wanted. It shows both descriptions, so that it is authorized for both. */
+let swagger = null;
 const loaded = new Map();
 
 form.addEventListener('submit', (event) => {
@@ -25,6 +30,9 @@ form.addEventListener('submit', (event) => {
   load(wanted);
 });
 for (const button of switches) button.addEventListener('click', () => load(button));
+addEventListener('hashchange', () => {
+  if (namesOperation() && loaded.has(wanted)) openSwagger();
+});
 
 load(wanted);
 
@@ -67,121 +75,45 @@ async function askForSite(response) {
   siteField.closest('p').hidden = false;
 }
 
-/** One Swagger UI shows both, so that what was authorized for the one is for the other too. */
 function show(button, spec) {
   document.querySelector('#documents').hidden = false;
   for (const one of switches) one.setAttribute('aria-pressed', String(one === button));
-  if (ui) {
-    ui.specActions.updateSpec(JSON.stringify(spec));
-    address.searchParams.set('document', button.value);
-    history.replaceState(null, '', address.pathname + address.search);
-    return;
-  }
-  ui = globalThis.SwaggerUIBundle({
-    spec,
-    dom_id: '#api',
-    deepLinking: true,
-    // The key that opened the description is the one to try it out with.
-    onComplete: () => key !== null && ui.preauthorizeApiKey('apiKey', key),
-    // The operations of a tag are drawn when it is opened: all at once take most of the time of the page.
-    docExpansion: 'none',
-    plugins: [withFirstCall, withoutYaml],
-    requestInterceptor: (request) => ({
-      ...request,
-      url: withSlashes(inBrackets(request.url)),
-      headers: { ...request.headers, ...ofSite() },
-    }),
-  });
+  if ((address.searchParams.get('document') ?? switches[0].value) !== button.value) note(button);
+  if (swagger) return swagger.then(({ show }) => show(spec)).catch(() => {});
+  overview.replaceChildren(overviewOf(spec, { call: callOf(spec), path: paths[button.value], open: openSwagger }));
+  if (namesOperation()) openSwagger();
 }
 
-/** Swagger UI reads every description as YAML, which takes many times as long as JSON. */
-function withoutYaml() {
-  const parseToJson =
-    (_, { specActions }) =>
-    (text) =>
-      specActions.updateJsonSpec(JSON.parse(text));
-  return { statePlugins: { spec: { wrapActions: { parseToJson } } } };
+/** The address names the description that is shown. */
+function note(button) {
+  address.searchParams.set('document', button.value);
+  history.replaceState(null, '', address.pathname + address.search + location.hash);
 }
 
-/** After the title and the purpose of the API, the page shows a call to begin with. */
-function withFirstCall() {
-  const component =
-    (Original, { React }) =>
-    (properties) => {
-      const call = firstCall(loaded.get(wanted) ?? {});
-      const parts =
-        call === null
-          ? []
-          : [
-              ['h2', 'First call'],
-              ['pre', call],
-            ];
-      const shown = parts.map(([name, text]) => React.createElement(name, { key: name }, text));
-      return React.createElement(
-        'div',
-        null,
-        React.createElement(Original, properties),
-        React.createElement('section', { id: 'first-call' }, shown),
-      );
-    };
-  return { wrapComponents: { InfoContainer: component } };
+function callOf(spec) {
+  return firstCall(spec, ofSite());
 }
 
-/** A command that reads something: without a key if that is possible, else the first list. */
-function firstCall({ servers = [], paths = {} }) {
-  const reads = Object.entries(paths).filter(
-    ([path, { get }]) => get && path.startsWith('/api/') && !path.includes('{'),
+/** Whether the address names a tag or an operation, as Swagger UI writes it: `#/countries/list_countries`. */
+function namesOperation() {
+  return location.hash.startsWith('#/');
+}
+
+/** Puts Swagger UI in the place of the overview. */
+async function openSwagger() {
+  overview.setAttribute('aria-busy', 'true');
+  problem.textContent = '';
+  swagger ??= import('./swagger.js').then(({ startSwagger }) =>
+    startSwagger(loaded.get(wanted), { key, headers: ofSite, firstCall: callOf }),
   );
-  const lists = reads.filter(
-    ([, { get }]) => get.parameters?.length > 0 && /^(list_|audit_events$)/.test(get.operationId),
-  );
-  const isOpen = ([, { get }]) => get.security.some((one) => !('apiKey' in one) && !('bearer' in one));
-  const found = lists.find(isOpen) ?? lists[0] ?? reads[0];
-  if (!found) return null;
-  const url = new URL(`${(servers[0]?.url ?? '').replace(/\/$/, '')}${found[0]}`, location.origin);
-  const headers = { ...(isOpen(found) ? {} : { 'x-api-key': 'YOUR-KEY' }), ...ofSite() };
-  const given = Object.entries(headers).map(([name, value]) => ` -H '${name}: ${value}'`);
-  return `curl '${url}?limit=2'${given.join('')}`;
-}
-
-/** The path of a tile has slashes, which Swagger UI writes as their codes. */
-function withSlashes(url) {
-  const [path, ...rest] = url.split('?');
-  return path.includes('/api/audit/tile/') ? [path.replaceAll('%2F', '/'), ...rest].join('?') : url;
-}
-
-/**
- * Swagger UI writes what is nested in a filter as JSON: where[name]={"equals":"x"}. It becomes where[name][equals]=x.
- */
-function inBrackets(url) {
-  const [path, query = ''] = url.split('?');
-  const parameters = [...new URLSearchParams(query)].flatMap(([name, value]) => {
-    return name.startsWith('where[') ? flatten(name, readNested(value)) : [[name, value]];
-  });
-  return parameters.length === 0 ? url : `${path}?${new URLSearchParams(parameters)}`;
-}
-
-/** A text may begin as JSON does, and not be JSON. */
-function readNested(value) {
   try {
-    return /^[{[]/.test(value) ? JSON.parse(value) : value;
+    await swagger;
+    overview.replaceChildren();
+    // The link that was followed is gone.
+    document.querySelector('#api').focus({ preventScroll: true });
   } catch {
-    return value;
+    swagger = null;
+    problem.textContent = 'Swagger UI could not be loaded. Try again.';
   }
-}
-
-/**
- * A list of conditions has an index in the name, and a list of values the same name several times. An empty value stays
- * as a name without a value: without it the service would not see that there was a condition.
- */
-function flatten(name, value) {
-  if (!isNested(value)) return [[name, String(value)]];
-  const entries = Object.entries(value);
-  if (entries.length === 0) return [[name, '']];
-  const hasIndex = !Array.isArray(value) || value.some(isNested);
-  return entries.flatMap(([key, inside]) => flatten(hasIndex ? `${name}[${key}]` : name, inside));
-}
-
-function isNested(value) {
-  return typeof value === 'object' && value !== null;
+  overview.removeAttribute('aria-busy');
 }

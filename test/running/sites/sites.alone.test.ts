@@ -128,6 +128,8 @@ const ofNoSite = new Set([
   'GET /api/docs',
   'GET /api/docs/docs.js',
   'GET /api/docs/docs.css',
+  'GET /api/docs/overview.js',
+  'GET /api/docs/swagger.js',
   'GET /api/docs/swagger-ui-bundle.js',
   'GET /api/docs/swagger-ui.css',
   'GET /account/account.js',

@@ -40,6 +40,7 @@ export const contentExportFlags = {
 } satisfies Flags;
 
 export const importFlags = {
+  draft: 'boolean',
   format: 'string',
   upsert: 'string',
   'dry-run': 'boolean',

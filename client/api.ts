@@ -10,8 +10,7 @@ import type {
   OwnDraft,
   OwnDraftWithData,
   Page,
-  RestorePlan,
-  RestoreSource,
+  Review,
   StreamState,
   Trashed,
   Versions,
@@ -23,18 +22,19 @@ import type {
   AnyConfig,
   AuthSlug,
   CollectionSlug,
-  GlobalInput,
-  GlobalOf,
   GlobalSelectOf,
   GlobalSlug,
   SelectedGlobalOf,
   UploadSlug,
 } from './types/config.ts';
-import type { DryRun, HistoryOptions, PageOptions, Paging, ReadOptions, SearchOptions } from './types/reads.ts';
+import type { DocumentWrites, GlobalWrites } from './types/drafts.ts';
+import type { Ahead, HistoryOptions, PageOptions, Paging, ReadOptions, SearchOptions } from './types/reads.ts';
+import type { NewViewToken, PreviewTokens, Releases, ViewToken } from './types/releases.ts';
 import type { Schemas } from './types/schemas.ts';
 
 /** The methods of a collection. If the configuration is not known at compile time, every collection has all of them. */
 export type CollectionClient<C extends AnyConfig, Slug extends string> = Documents<C, Slug> &
+  DocumentWrites<C, Slug> &
   (Slug extends AuthSlug<C> ? Accounts<C, Slug> : unknown) &
   (string extends UploadSlug<C>
     ? Creation<C, Slug> & Bulk<C, Slug> & Files<C, Slug>
@@ -43,24 +43,20 @@ export type CollectionClient<C extends AnyConfig, Slug extends string> = Documen
       : Creation<C, Slug> & Bulk<C, Slug>);
 
 /** The methods of a global. */
-export type GlobalClient<in out C extends AnyConfig, in out Slug extends string> = {
+export type GlobalClient<C extends AnyConfig, Slug extends string> = GlobalReads<C, Slug> & GlobalWrites<C, Slug>;
+
+/** The methods of a global that read. */
+export type GlobalReads<in out C extends AnyConfig, in out Slug extends string> = {
   /** The global, with related documents to the depth `depth`. */
   get: <const Depth extends number = 0, const Select extends string = never>(
     options?: ReadOptions<Depth, Select & GlobalSelectOf<C, Slug>>,
   ) => Promise<SelectedGlobalOf<C, Slug, Depth, Select>>;
-  /** Replaces the values of the given fields, and returns the whole global. */
-  update: (data: GlobalInput<C, Slug>, options?: WriteOptions) => Promise<GlobalOf<C, Slug>>;
-  /** Restores an earlier state of the global. With `dryRun`, only returns what the restore would change. */
-  restore: {
-    (source: RestoreSource, options: DryRun): Promise<RestorePlan>;
-    (source: RestoreSource, options?: WriteOptions): Promise<GlobalOf<C, Slug>>;
-  };
   /** The versions of the global, for callers who may read the history. */
   history: (options?: HistoryOptions) => Promise<{ global: StreamState } & Versions>;
 };
 
 /** The content of a preview: changed data of an existing document. */
-export type Draft<C extends AnyConfig> = {
+export type PreviewContent<C extends AnyConfig> = {
   collection: CollectionSlug<C>;
   id: string;
   data: Record<string, unknown>;
@@ -166,19 +162,25 @@ export type EventOptions = ActorOptions & {
   limit?: number | undefined;
 };
 
+/** A version of a document, or one of its lines as it is today. */
+type VersionOrLine = number | 'published' | 'draft';
+
 /** The methods for the history, for callers who may read it. */
 export type Audit<in out C extends AnyConfig> = {
   /** Events of the log, in the order of their positions. */
   events: (options?: EventOptions) => Promise<LogEvents>;
   /** A version, with the whole document as of that version. */
   version: (target: AuditTarget<C>, version: number, options?: ActorOptions) => Promise<VersionWithDocument>;
-  /** The fields that differ between two versions; default: the newest version and the one before. */
+  /**
+   * The fields that differ between two versions; default: the newest version and the one before. `published` and
+   * `draft` are the lines of today.
+   */
   diff: (
     target: AuditTarget<C>,
-    options?: ActorOptions & { from?: number | undefined; to?: number | undefined },
+    options?: ActorOptions & { from?: VersionOrLine | undefined; to?: VersionOrLine | undefined },
   ) => Promise<Difference>;
   /** The version that set the value of each field. */
-  blame: (target: AuditTarget<C>, options?: ActorOptions & { version?: number | undefined }) => Promise<Blame>;
+  blame: (target: AuditTarget<C>, options?: ActorOptions & { version?: VersionOrLine | undefined }) => Promise<Blame>;
 };
 
 /** A client of one service. */
@@ -193,11 +195,13 @@ export type Client<in out C extends AnyConfig = AnyConfig> = {
   keys: Keys<C>;
   /** The webhooks of the configuration, and their deliveries. */
   webhooks: Webhooks;
+  /** Releases, which publish drafts together, now or at a time. */
+  releases: Releases<C>;
   /** Searches the texts of all collections for documents that contain all of the words; best matches first. */
   search: (words: string, options?: SearchOptions<C>) => Promise<Found<CollectionSlug<C>>>;
   /** The number of documents in each collection of which the caller may read something. */
   counts: (
-    options?: CallOptions & { asOf?: Moment | undefined },
+    options?: CallOptions & { asOf?: Moment | undefined; draft?: boolean | undefined } & Ahead,
   ) => Promise<{ [Slug in CollectionSlug<C>]?: { total: number } }>;
   /** Reads what a bulk call did, with a page of its documents. */
   batch: ReadBatch;
@@ -216,14 +220,18 @@ export type Client<in out C extends AnyConfig = AnyConfig> = {
   };
   /** The deleted documents, of all collections, that the caller may read and delete; most recently deleted first. */
   trash: (options?: PageOptions) => Promise<Page<Trashed<CollectionSlug<C>>>>;
+  /** The open requests for review whose drafts the caller may read, the newest first. */
+  reviews: (options?: Omit<PageOptions, 'asOf'>) => Promise<Page<Review>>;
   /** The configuration; for a user also the user's rights. */
   schemas: (options?: CallOptions & { asOf?: Moment | undefined }) => Promise<Schemas>;
   /** The data that an admin application needs before a user logs in; a 404 if the admin application is turned off. */
   boot: (options?: CallOptions) => Promise<Boot>;
-  /** Makes a token with which anyone can read a preview for a limited time. */
-  previewToken: (draft: Draft<C>, options?: CallOptions) => Promise<{ token: string }>;
+  /** Makes a token with which anyone can read a preview, or a view of the site, for a limited time. */
+  previewToken: (of: PreviewContent<C> | NewViewToken, options?: CallOptions) => Promise<ViewToken>;
+  /** The tokens of views that the caller has made, and the way to take one back. */
+  previewTokens: PreviewTokens;
   /** The preview of a token. The call needs no login and ignores one. */
-  previewData: (token: string, options?: CallOptions) => Promise<Draft<C>>;
+  previewData: (token: string, options?: CallOptions) => Promise<PreviewContent<C>>;
   /** The full URL of a file, from its document or its `url`. */
   mediaUrl: (file: string | object) => string;
   /**

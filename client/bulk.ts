@@ -14,6 +14,10 @@ export function bulkOf({ bodyOf }: Caller, slug: string) {
     updateMany: (selection: object, data: object, options?: object) =>
       bodyOf(callOf(`${path}/update`, { ...selection, data }, options)),
     deleteMany: (selection: object, options?: object) => bodyOf(callOf(`${path}/delete`, { ...selection }, options)),
+    publishMany: (selection: object, options?: object) => bodyOf(callOf(`${path}/publish`, { ...selection }, options)),
+    unpublishMany: (selection: object, options?: object) =>
+      bodyOf(callOf(`${path}/unpublish`, { ...selection }, options)),
+    discardMany: (selection: object, options?: object) => bodyOf(callOf(`${path}/discard`, { ...selection }, options)),
   } satisfies Record<keyof Bulk<AnyConfig, string>, unknown>;
 }
 

@@ -10,6 +10,7 @@ import { draftsOf } from './drafts.ts';
 import { filesOf } from './files.ts';
 import { keysOf } from './keys.ts';
 import type { CallOptions, ClientOptions } from './options.ts';
+import { releasesOf } from './releases.ts';
 import type { AnyConfig } from './types/config.ts';
 import { webhooksOf } from './webhooks.ts';
 
@@ -48,6 +49,7 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
     global: (name: string) => globalOf(caller, segment('the slug of a global', name)),
     keys: keysOf(caller),
     webhooks: webhooksOf(caller),
+    releases: releasesOf(caller),
     search: (words: string, own?: object) => {
       return bodyOf({ method: 'GET', path: '/api/search', options: { ...own, q: words }, gives: isFound });
     },
@@ -55,6 +57,7 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
       const call = { method: 'GET', path: '/api/counts', options: own, gives: hasCollections } as const;
       return (await bodyOf<{ collections: object }>(call)).collections;
     },
+    reviews: (own?: object) => bodyOf({ method: 'GET', path: '/api/reviews', options: own, gives: isPage }),
     trash: (own?: object) => bodyOf({ method: 'GET', path: '/api/trash', options: own, gives: isPage }),
     audit: auditOf(caller),
     batch: batchOf(caller),
@@ -70,6 +73,11 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
     previewToken: (data: object, own?: CallOptions) =>
       // A repeated call only keeps the draft once more, for as long.
       bodyOf({ method: 'POST', path: '/api/preview-token', data, options: own, isRepeatable: true }),
+    previewTokens: {
+      list: (own?: object) => bodyOf({ method: 'GET', path: '/api/preview-tokens', options: own, gives: isPage }),
+      revoke: (id: string, own?: CallOptions) =>
+        bodyOf({ method: 'DELETE', path: `/api/preview-tokens/${segment('the id of a token', id)}`, options: own }),
+    },
     previewData: (token: string, own?: CallOptions) => {
       return bodyOf({ method: 'GET', path: '/api/preview-data', options: { ...own, token }, isPublic: true });
     },

@@ -8,8 +8,12 @@ import { everyDocument } from './pages.ts';
 import type { Absence, Page, RestoreSource, Turn } from './types/answers.ts';
 import type { Creation, Documents } from './types/collections.ts';
 import type { AnyConfig } from './types/config.ts';
+import type { DocumentWrites } from './types/drafts.ts';
 
-type Methods = keyof Documents<AnyConfig, string> | keyof Creation<AnyConfig, string>;
+type Methods =
+  | keyof Documents<AnyConfig, string>
+  | keyof DocumentWrites<AnyConfig, string>
+  | keyof Creation<AnyConfig, string>;
 
 /** The calls about the documents of a collection. */
 export function documentsOf({ call, bodyOf }: Caller, slug: string) {
@@ -74,6 +78,24 @@ export function documentsOf({ call, bodyOf }: Caller, slug: string) {
     restore: async (id: string, source: RestoreSource, options?: object) => {
       return bodyOf(restoreCall(pathOf(id), source, options));
     },
+    publish: async (id: string, source?: object, options?: object) => {
+      return bodyOf(publishCall(pathOf(id), source, options));
+    },
+    unpublish: async (id: string, options?: WriteOptions) => {
+      return bodyOf({ method: 'POST', path: `${pathOf(id)}/unpublish`, options, isKeyed: true });
+    },
+    discard: async (id: string, options?: WriteOptions) => {
+      return bodyOf({ method: 'POST', path: `${pathOf(id)}/discard`, options, isKeyed: true });
+    },
+    requestReview: async (id: string, data: object = {}, options?: WriteOptions) => {
+      return bodyOf({ method: 'POST', path: `${pathOf(id)}/review`, data, options, isKeyed: true });
+    },
+    withdrawReview: async (id: string, options?: WriteOptions) => {
+      return bodyOf({ method: 'DELETE', path: `${pathOf(id)}/review`, options, isKeyed: true });
+    },
+    refuseReview: async (id: string, data: object, options?: WriteOptions) => {
+      return bodyOf({ method: 'POST', path: `${pathOf(id)}/review/refuse`, data, options, isKeyed: true });
+    },
     history: async (id: string, options?: object) => {
       return bodyOf({ method: 'GET', path: `/api/audit/documents/${slug}/${segment('id', id)}`, options });
     },
@@ -87,14 +109,31 @@ export function globalOf({ bodyOf }: Caller, slug: string) {
     get: (options?: object) => bodyOf({ method: 'GET', path, options }),
     update: (data: object, options?: WriteOptions) => bodyOf({ method: 'PATCH', path, data, options, isKeyed: true }),
     restore: (source: RestoreSource, options?: object) => bodyOf(restoreCall(path, source, options)),
+    publish: (source?: object, options?: object) => bodyOf(publishCall(path, source, options)),
+    discard: (options?: WriteOptions) => bodyOf({ method: 'POST', path: `${path}/discard`, options, isKeyed: true }),
+    requestReview: (data: object = {}, options?: WriteOptions) =>
+      bodyOf({ method: 'POST', path: `${path}/review`, data, options, isKeyed: true }),
+    withdrawReview: (options?: WriteOptions) =>
+      bodyOf({ method: 'DELETE', path: `${path}/review`, options, isKeyed: true }),
+    refuseReview: (data: object, options?: WriteOptions) =>
+      bodyOf({ method: 'POST', path: `${path}/review/refuse`, data, options, isKeyed: true }),
     history: (options?: object) => bodyOf({ method: 'GET', path: `/api/audit/globals/${slug}`, options }),
   } satisfies Record<keyof GlobalClient<AnyConfig, string>, unknown>;
 }
 
 /** A restore, or its dry run. */
-function restoreCall(path: string, data: RestoreSource, options: object = {}): Call {
+function restoreCall(path: string, data: RestoreSource, options?: object): Call {
+  return tryableCall(`${path}/restore`, data, options);
+}
+
+/** A publication, or its dry run. */
+function publishCall(path: string, source: object = {}, options?: object): Call {
+  return tryableCall(`${path}/publish`, source, options);
+}
+
+function tryableCall(path: string, data: object, options: object = {}): Call {
   const isDry = 'dryRun' in options && options.dryRun === true;
-  return { method: 'POST', path: `${path}/restore`, data, options, isKeyed: !isDry, isRepeatable: isDry };
+  return { method: 'POST', path, data, options, isKeyed: !isDry, isRepeatable: isDry };
 }
 
 /** True for a body that is a page of a list. */

@@ -8,6 +8,8 @@ export type * from './types/answers.ts';
 export type * from './types/audit.ts';
 export type * from './types/collections.ts';
 export type * from './types/config.ts';
+export type * from './types/drafts.ts';
 export type * from './types/reads.ts';
+export type * from './types/releases.ts';
 export type * from './types/schemas.ts';
 export type { Progress, ReplaceOptions, UploadOptions } from './uploading.ts';

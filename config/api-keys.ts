@@ -2,12 +2,20 @@ import Joi from 'joi';
 import { compileBody, compileMembers, schemaOfMembers } from './documents.ts';
 import { inBody, invalidField, type Problem } from './errors.ts';
 import { mustError } from './invalid-body.ts';
-import type { KeyAudit, KeyScope, Model, Operation } from './model.ts';
+import type { KeyAudit, KeyOperation, KeyScope, Model } from './model.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 import { readDatetime } from './times.ts';
+import { hasDrafts } from './traits.ts';
 
-/** The operations that a scope may name. */
-export const keyOperations: readonly Operation[] = ['read', 'create', 'update', 'delete'];
+type Targets = Pick<Model, 'collections' | 'globals'>;
+
+const operationsOfAll: readonly KeyOperation[] = ['read', 'create', 'update', 'delete'];
+
+/** The operations that a scope may name: `draft` only if the configuration has drafts. */
+export function keyOperationsOf(model: Targets): readonly KeyOperation[] {
+  return hasDrafts(model) ? [...operationsOfAll, 'draft'] : operationsOfAll;
+}
+
 /** The audit rights that a key may be given: parts of the history, and the right to erase. */
 export const keyAudits: readonly KeyAudit[] = ['headers', 'payloads', 'export', 'erase'];
 /** The maximum number of keys that are not revoked. */
@@ -82,25 +90,8 @@ export const readKeyEnd = compileMembers<{ id: string }>({ id: Joi.string().min(
  * @returns a function that reads a body and throws InvalidBody with every wrong member; `now` is milliseconds since the
  * epoch.
  */
-export function compileKeyRequest({
-  collections,
-  globals,
-}: Pick<Model, 'collections' | 'globals'>): (body: unknown, now: number) => KeyRequest {
-  const scope = schemaOfMembers({
-    collections: slugsOf(collections.keys(), 'collection'),
-    globals: slugsOf(globals.keys(), 'global'),
-    operations: some(keyOperations).required(),
-  }).custom((value: KeyScope, helpers) => {
-    const { collections, globals, operations } = value;
-    if (collections.length === 0 && globals.length === 0)
-      return mustError(helpers, { code: 'required', problem: 'name at least one collection or global' });
-    if (operations.length === 0)
-      return mustError(helpers, {
-        code: 'required',
-        problem: `name at least one operation of ${showAll(keyOperations)}`,
-      });
-    return value;
-  });
+export function compileKeyRequest(model: Targets): (body: unknown, now: number) => KeyRequest {
+  const scope = scopeOf(model);
   const read = compileBody<KeyRequest>(
     schemaOfMembers({
       name,
@@ -127,6 +118,42 @@ export function compileKeyRequest({
       throw invalidField(inBody('expiresAt', 'out_of_range'), `must be in the future, got ${show(asked.expiresAt)}`);
     return asked;
   };
+}
+
+/** The schema of a scope, which may name the collections and globals of the configuration. */
+function scopeOf(model: Targets): Joi.Schema {
+  const { collections, globals } = model;
+  const keyOperations = keyOperationsOf(model);
+  return schemaOfMembers({
+    collections: slugsOf(collections.keys(), 'collection'),
+    globals: slugsOf(globals.keys(), 'global'),
+    operations: some(keyOperations).required(),
+  }).custom((value: KeyScope, helpers) => {
+    const { collections, globals, operations } = value;
+    if (collections.length === 0 && globals.length === 0)
+      return mustError(helpers, { code: 'required', problem: 'name at least one collection or global' });
+    if (operations.length === 0)
+      return mustError(helpers, {
+        code: 'required',
+        problem: `name at least one operation of ${showAll(keyOperations)}`,
+      });
+    const without = operations.includes('draft') ? withoutDrafts(model, value) : [];
+    if (without.length > 0)
+      return mustError(helpers, {
+        code: 'not_allowed',
+        problem: `allow "draft" only where there are drafts (there are none in ${showAll(without)})`,
+      });
+    return value;
+  });
+}
+
+/** The collections and globals without drafts that a scope names; `*` names none. */
+function withoutDrafts(model: Targets, { collections, globals }: KeyScope): string[] {
+  const named = (slugs: KeyScope['globals']) => (slugs === '*' ? [] : slugs);
+  return [
+    ...named(collections).filter((slug) => !model.collections.get(slug)?.drafts),
+    ...named(globals).flatMap((slug) => (model.globals.get(slug)?.drafts ? [] : [`globals/${slug}`])),
+  ];
 }
 
 /** The schema of a list of configured slugs, or `*`. */

@@ -17,7 +17,15 @@ import {
 } from './problems.ts';
 import { show } from './suggest.ts';
 
-const mailKinds: readonly MailKind[] = ['invitation', 'welcome', 'passwordReset', 'passwordChanged'];
+const mailKinds: readonly MailKind[] = [
+  'invitation',
+  'welcome',
+  'passwordReset',
+  'passwordChanged',
+  'reviewRequested',
+  'reviewRefused',
+  'releaseFailed',
+];
 const mailParts = ['subject', 'text', 'html'] as const;
 
 /** The rule of the sender of all mail. */

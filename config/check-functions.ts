@@ -10,6 +10,8 @@ import type {
   Hook,
   Hooks,
   KeyRule,
+  PublishHook,
+  ReleaseRule,
   RuleWords,
 } from './model.ts';
 import { at, checkKeys, isEntry, isFunction, passes, report, rules, type Spot } from './problems.ts';
@@ -18,10 +20,17 @@ import { show } from './suggest.ts';
 type AnyFunction = (...args: never[]) => unknown;
 type Kind = 'collection' | 'global';
 
+/** A collection or global whose functions are checked. */
+type Holder = { kind: Kind; hasDrafts: boolean };
+
 const accessKeys: Record<Kind, readonly string[]> = {
   collection: ['read', 'create', 'update', 'delete'],
   global: ['read', 'update'],
 };
+
+/** The access rules and hooks that only a collection or global with drafts has. */
+const draftRules = ['readDrafts', 'publish'];
+const draftHooks = ['beforePublish', 'afterPublish'];
 
 const hookKeys: Record<Kind, readonly string[]> = {
   collection: ['beforeChange', 'afterChange', 'beforeRead', 'afterRead', 'beforeDelete', 'afterDelete'],
@@ -29,13 +38,23 @@ const hookKeys: Record<Kind, readonly string[]> = {
 };
 
 /** Checks the access rules of a collection or global, and their descriptions. */
-export function checkAccess(spot: Spot, kind: Kind): { access: Access; ruleWords: RuleWords } {
-  return readRules<AccessRule>(spot, accessKeys[kind], `the access rules of a ${kind}`);
+export function checkAccess(spot: Spot, { kind, hasDrafts }: Holder): { access: Access; ruleWords: RuleWords } {
+  if (!hasDrafts) refuseWithoutDrafts(spot, draftRules, kind);
+  return readRules<AccessRule>(spot, [...accessKeys[kind], ...draftRules], `the access rules of a ${kind}`);
 }
 
 /** Checks the hooks of a collection or global; a single hook becomes a list. */
-export function checkHooks(spot: Spot, kind: Kind): Hooks {
-  return readHooks<Hook>(spot, hookKeys[kind], `the hooks of a ${kind}`);
+export function checkHooks(spot: Spot, { kind, hasDrafts }: Holder): Hooks {
+  if (!hasDrafts) refuseWithoutDrafts(spot, draftHooks, kind);
+  return readHooks<Hook & PublishHook>(spot, [...hookKeys[kind], ...draftHooks], `the hooks of a ${kind}`);
+}
+
+/** Reports the keys that need drafts, of a collection or global without them. */
+function refuseWithoutDrafts(spot: Spot, keys: readonly string[], kind: Kind): void {
+  for (const key of keys) {
+    const given = at(spot, key);
+    if (given.value !== undefined) report(given, `needs drafts: true at the ${kind}`);
+  }
 }
 
 /** Checks the access rules of a field; returns the members that the field gets, an empty object without rules. */
@@ -64,6 +83,12 @@ export function checkKeyRule(spot: Spot): RuleWithDescription<KeyRule> {
 /** Checks the rule that decides who erases; `rule` is null if it is not set. */
 export function checkEraseRule(spot: Spot): RuleWithDescription<EraseRule> {
   return checkOneRule<EraseRule>(spot);
+}
+
+/** Checks the rule that decides about releases; `rule` is null if it is not set. */
+export function checkReleaseRule(spot: Spot, hasDrafts: boolean): RuleWithDescription<ReleaseRule> {
+  if (spot.value !== undefined && !hasDrafts) report(spot, 'needs drafts: true at a collection or global');
+  return checkOneRule<ReleaseRule>(spot);
 }
 
 /** Checks the hooks of a field; returns the member that the field gets, an empty object without hooks. */

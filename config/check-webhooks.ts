@@ -17,8 +17,8 @@ import {
 } from './problems.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
-/** The events that a webhook can receive. */
-export const webhookEvents = [
+/** The events about what is public, and about releases that failed: for a webhook that names no events. */
+const publicEvents = [
   'document.created',
   'document.updated',
   'document.deleted',
@@ -26,7 +26,25 @@ export const webhookEvents = [
   'document.erased',
   'global.updated',
   'global.restored',
+  'release.failed',
 ] as const satisfies readonly WebhookEvent[];
+
+/** The events about drafts, which a webhook receives only if it names them. */
+const draftEvents = [
+  'document.draft.created',
+  'document.draft.updated',
+  'document.draft.restored',
+  'document.draft.discarded',
+  'global.draft.updated',
+  'global.draft.restored',
+  'global.draft.discarded',
+  'review.requested',
+  'review.withdrawn',
+  'review.refused',
+] as const satisfies readonly WebhookEvent[];
+
+/** The events that a webhook can receive. */
+export const webhookEvents: readonly WebhookEvent[] = [...publicEvents, ...draftEvents];
 
 const webhookKeys = ['name', 'url', 'secret', 'collections', 'globals', 'events', 'where', 'allowPrivate'];
 
@@ -58,7 +76,7 @@ function checkWebhook(spot: Spot<Entry>, names: TakenNames, known: ConfiguredSlu
     secret: hidden(at(spot, 'secret'), webhookSecret),
     collections: isForAll ? '*' : checkSlugs(at(spot, 'collections'), known.collections, 'a collection'),
     globals: isForAll ? '*' : checkSlugs(at(spot, 'globals'), known.globals, 'a global'),
-    events: checkWords(at(spot, 'events'), webhookEvents, { what: 'an event of webhooks' }) ?? webhookEvents,
+    events: checkWords(at(spot, 'events'), webhookEvents, { what: 'an event of webhooks' }) ?? publicEvents,
     where: passes(where, rules.entry) ? where.value : null,
     allowPrivate: optionOf(at(spot, 'allowPrivate'), rules.boolean, false),
   };

@@ -2,9 +2,17 @@ import { checkAdmin, checkCollectionAdmin, checkGlobalAdmin, checkRichText } fro
 import { adminCollectionOf, checkAuth, checkUrls, warnOfMissingRules, withEmail } from './check-auth.ts';
 import { checkConditions } from './check-conditions.ts';
 import { checkCors } from './check-cors.ts';
+import { checkDrafts, draftsSchemaOf } from './check-drafts.ts';
 import { checkEmail } from './check-email.ts';
 import { checkFields, checkSlug, type Place, slugRule } from './check-fields.ts';
-import { checkAccess, checkAudit, checkEraseRule, checkHooks, checkKeyRule } from './check-functions.ts';
+import {
+  checkAccess,
+  checkAudit,
+  checkEraseRule,
+  checkHooks,
+  checkKeyRule,
+  checkReleaseRule,
+} from './check-functions.ts';
 import { warnOfHookedFields } from './check-queryable.ts';
 import { checkSecurityContact } from './check-security-contact.ts';
 import { checkUpload, namesInUploads, schemaOf, withFile } from './check-upload.ts';
@@ -63,6 +71,7 @@ const topKeys = [
   'audit',
   'keys',
   'erase',
+  'releases',
   'cors',
   'trustProxy',
   'rateLimit',
@@ -83,6 +92,7 @@ const entryKeys: Record<Kind, readonly string[]> = {
     'fields',
     'auth',
     'upload',
+    'drafts',
     'access',
     'hooks',
     'urls',
@@ -91,7 +101,7 @@ const entryKeys: Record<Kind, readonly string[]> = {
     'queryable',
     'admin',
   ],
-  global: ['slug', 'label', 'fields', 'access', 'hooks', 'admin'],
+  global: ['slug', 'label', 'fields', 'drafts', 'access', 'hooks', 'admin'],
 };
 
 const reservedSlugs = ['globals', 'accounts', 'system'];
@@ -126,6 +136,8 @@ export function checkConfig(input: unknown): Model {
   const audit = checkAudit(at(spot, 'audit'));
   const keys = checkKeyRule(at(spot, 'keys'));
   const erase = checkEraseRule(at(spot, 'erase'));
+  const hasDrafts = [...collections, ...globals].some(({ drafts }) => drafts !== null);
+  const releases = checkReleaseRule(at(spot, 'releases'), hasDrafts);
   const webhooks = checkWebhooks(at(spot, 'webhooks'), {
     collections: slugsOf(collections),
     globals: slugsOf(globals),
@@ -136,13 +148,14 @@ export function checkConfig(input: unknown): Model {
 
   return {
     schema: { collections: collections.map(({ schema }) => schema), globals: globals.map(({ schema }) => schema) },
-    rules: rulesOf({ collections, globals, audit, keys, erase }),
+    rules: rulesOf({ collections, globals, audit, keys, erase, releases }),
     collections: new Map(collections.map((collection) => [collection.slug, collection])),
     globals: new Map(globals.map((global) => [global.slug, global])),
     ...settings,
     audit: audit.rule,
     keys: keys.rule,
     erase: erase.rule,
+    releases: releases.rule,
     webhooks,
     admin,
     adminCollection: admin?.user ?? adminCollectionOf(collections),
@@ -235,6 +248,8 @@ function checkCollection({ entry: spot, slug }: RawEntry): Collection {
   const isQueryable = optionOf(at(spot, 'queryable'), rules.boolean, false);
   const admin = checkCollectionAdmin(at(spot, 'admin'), { path: spot.path, slug, fields });
   checkConditions(spot.checking, spot.path, schema);
+  const drafts = checkDrafts(at(spot, 'drafts'), { path: spot.path, kind: 'collection', isAuth, isUpload, fields });
+  const holder = { kind: 'collection', hasDrafts: drafts !== null } as const;
   return {
     kind: 'collection',
     slug,
@@ -242,12 +257,13 @@ function checkCollection({ entry: spot, slug }: RawEntry): Collection {
     fields,
     auth: checkAuth(at(spot, 'auth')),
     upload,
+    drafts,
     urls: checkUrls(at(spot, 'urls'), isAuth),
     hasPublicHistory,
     requiresReason,
     isQueryable,
-    ...checkAccess(at(spot, 'access'), 'collection'),
-    hooks: checkHooks(at(spot, 'hooks'), 'collection'),
+    ...checkAccess(at(spot, 'access'), holder),
+    hooks: checkHooks(at(spot, 'hooks'), holder),
     schema: {
       slug,
       ...(renamedFrom === undefined ? {} : { renamedFrom }),
@@ -255,6 +271,7 @@ function checkCollection({ entry: spot, slug }: RawEntry): Collection {
       fields: schema,
       ...(isAuth ? { auth: true } : {}),
       ...(upload ? { upload: schemaOf(upload) } : {}),
+      ...draftsSchemaOf(drafts),
       ...(hasPublicHistory ? { history: 'public' } : {}),
       ...(requiresReason ? { requireReason: true } : {}),
       ...admin,
@@ -269,14 +286,23 @@ function checkGlobal({ entry: spot, slug }: RawEntry): Global {
   const { schema, fields } = checkFields(at(spot, 'fields'), place);
   checkConditions(spot.checking, spot.path, schema);
   const label = optionOf(at(spot, 'label'), rules.text, undefined);
+  const drafts = checkDrafts(at(spot, 'drafts'), { path: spot.path, kind: 'global', fields });
+  const holder = { kind: 'global', hasDrafts: drafts !== null } as const;
   return {
     kind: 'global',
     slug,
     category: globalsCategory,
     fields,
-    ...checkAccess(at(spot, 'access'), 'global'),
-    hooks: checkHooks(at(spot, 'hooks'), 'global'),
-    schema: { slug, ...(label === undefined ? {} : { label }), fields: schema, ...checkGlobalAdmin(at(spot, 'admin')) },
+    drafts,
+    ...checkAccess(at(spot, 'access'), holder),
+    hooks: checkHooks(at(spot, 'hooks'), holder),
+    schema: {
+      slug,
+      ...(label === undefined ? {} : { label }),
+      fields: schema,
+      ...draftsSchemaOf(drafts),
+      ...checkGlobalAdmin(at(spot, 'admin')),
+    },
   };
 }
 

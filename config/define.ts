@@ -10,6 +10,9 @@ import type {
   MailKind,
   MailTemplate,
   Operation,
+  PublishHook,
+  PublishRule,
+  ReleaseRule,
   WebhookEvent,
 } from './model.ts';
 
@@ -60,6 +63,36 @@ export type UploadConfig = {
   mimeTypes?: readonly string[];
 };
 
+/** The options of drafts. `drafts: true` uses the defaults. */
+export type DraftsConfig = {
+  /**
+   * Validates a draft like a public document. Default false: a draft may lack required values, and values may break
+   * `minLength`, `min`, `max`, `integer`, `pattern` and the form of an e-mail or URL. To publish, everything must hold.
+   */
+  validate?: boolean;
+  /** The name of a `datetime` field that gets the time of the first publication if it is empty. */
+  publishedAt?: string;
+};
+
+/**
+ * The access rules of a collection or global with `drafts`, beside those of its operations. Without `drafts` they are
+ * an error.
+ */
+type DraftAccessConfig = {
+  /** Decides who may read drafts; default: the rule `update`. */
+  readDrafts?: RuleConfig<AccessRule>;
+  /** Decides who may change the public state; default: the rule `update`. */
+  publish?: RuleConfig<PublishRule>;
+};
+
+/** The hooks of a collection or global with `drafts`, beside the others. Without `drafts` they are an error. */
+type PublishHooksConfig = {
+  /** Runs before a draft is published. It may return changes of the draft, or refuse by throwing. */
+  beforePublish?: OneOrMore<PublishHook>;
+  /** Runs after a draft was published. */
+  afterPublish?: OneOrMore<PublishHook>;
+};
+
 /**
  * URLs of your own pages, to which the mails of an auth collection link. A link with a token has it in the query
  * parameter `token`.
@@ -86,6 +119,11 @@ export type CollectionConfig = {
   /** Makes the documents files, which are sent as `multipart/form-data`; default false. */
   upload?: boolean | UploadConfig;
   /**
+   * Lets editors save drafts of documents, which readers do not see until they are published; default false. Not with
+   * `auth` or `upload`.
+   */
+  drafts?: boolean | DraftsConfig;
+  /**
    * With `public`, every caller who may read a document may also read its past states, with `asOf`. Default: the audit
    * rule decides.
    */
@@ -104,9 +142,9 @@ export type CollectionConfig = {
   /** The fields of a document. */
   fields: readonly FieldConfig[];
   /** The rules that decide who may do what. */
-  access?: { [operation in Operation]?: RuleConfig<AccessRule> };
-  /** Functions that run before and after changes, reads and deletions. */
-  hooks?: { [when in keyof Hooks]?: OneOrMore<Hook> };
+  access?: { [operation in Operation]?: RuleConfig<AccessRule> } & DraftAccessConfig;
+  /** Functions that run before and after changes, reads, deletions and publications. */
+  hooks?: { [when in Exclude<keyof Hooks, `${string}Publish`>]?: OneOrMore<Hook> } & PublishHooksConfig;
 };
 
 /** A global, as you write it: a single document, which callers read and update. */
@@ -117,10 +155,12 @@ export type GlobalConfig = {
   label?: string;
   /** The fields of the global. */
   fields: readonly FieldConfig[];
+  /** Lets editors save drafts of the global, which readers do not see until they are published; default false. */
+  drafts?: boolean | DraftsConfig;
   /** The rules that decide who may read and update the global. */
-  access?: { read?: RuleConfig<AccessRule>; update?: RuleConfig<AccessRule> };
-  /** Functions that run before and after changes and reads. */
-  hooks?: { [when in Exclude<keyof Hooks, `${string}Delete`>]?: OneOrMore<Hook> };
+  access?: { read?: RuleConfig<AccessRule>; update?: RuleConfig<AccessRule> } & DraftAccessConfig;
+  /** Functions that run before and after changes, reads and publications. */
+  hooks?: { [when in Exclude<keyof Hooks, `${string}${'Delete' | 'Publish'}`>]?: OneOrMore<Hook> } & PublishHooksConfig;
   /** Hints to the admin application. */
   admin?: GlobalAdminConfig;
 };
@@ -173,7 +213,7 @@ export type WebhookConfig = {
   collections?: '*' | readonly string[];
   /** The slugs of globals, or `*` for all. */
   globals?: '*' | readonly string[];
-  /** The events to deliver; default: all. */
+  /** The events to deliver; default: all that are about what is public. Events of drafts must be named. */
   events?: readonly WebhookEvent[];
   /** A `where` object, as in queries. The document must match it before or after the change. */
   where?: object;
@@ -202,6 +242,11 @@ export type Config = {
    * and see its payloads.
    */
   erase?: RuleConfig<EraseRule>;
+  /**
+   * The rule that decides who may read, make, change, publish and delete releases; default: users of the admin
+   * collection, and the API keys of the environment. It needs `drafts` at a collection or global.
+   */
+  releases?: RuleConfig<ReleaseRule>;
   /** Opens `/api/schemas` and `/api/openapi.json` to callers without a credential; default false. */
   publicSchema?: boolean;
   /**

@@ -1,10 +1,11 @@
 import type Joi from 'joi';
+import { relaxed } from './draft-fields.ts';
 import { invalidBody } from './errors.ts';
 import { isList } from './field-types.ts';
 import { objectSchema, validation, type WriteMode } from './fields.ts';
 import { InvalidBody } from './invalid-body.ts';
 import { joi } from './joi.ts';
-import type { AuthOptions, Field } from './model.ts';
+import type { AuthOptions, DraftOptions, Field } from './model.ts';
 import { newPassword } from './passwords.ts';
 import type { JsonObject } from './schema.ts';
 import { compileShape, compileShapeValue } from './shape.ts';
@@ -62,6 +63,11 @@ export function compileValidator(target: { fields: readonly Field[]; auth?: Auth
   }
 
   return { create, update };
+}
+
+/** Compiles the validator of drafts, which may lack what a public document needs, unless `validates` is set. */
+export function compileDraftValidator(target: { fields: readonly Field[] }, { validates }: DraftOptions): Validator {
+  return compileValidator(validates ? target : { fields: relaxed(target.fields) });
 }
 
 /**

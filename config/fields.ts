@@ -1,6 +1,7 @@
 import type Joi from 'joi';
 import { hasEncodedWord, isPlainText, normalEmail } from './addresses.ts';
 import { counted } from './counted.ts';
+import { originalOf } from './draft-fields.ts';
 import type { Problem } from './errors.ts';
 import type { FieldType } from './field-types.ts';
 import { mustError } from './invalid-body.ts';
@@ -128,7 +129,8 @@ export function objectSchema(
   others: { members: Readonly<Record<string, Joi.Schema>>; words?: readonly string[] } = { members: {} },
 ): Joi.ObjectSchema {
   const { members, words = [] } = others;
-  const allowed = fields.filter(({ type }) => type !== 'join');
+  // Rights are to the fields of the configuration.
+  const allowed = fields.filter(({ type }) => type !== 'join').map(originalOf);
   const ofFields = fields.map((field) => [field.name, member(field, mode)] as const);
   return joi()
     .object({ ...members, ...Object.fromEntries(ofFields) })

@@ -27,8 +27,21 @@ export type AccessRule = (args: AccessArgs) => AccessResult | Promise<AccessResu
 export type RuleWords = { [decides: string]: string };
 /** The operations on a document. */
 export type Operation = 'read' | 'create' | 'update' | 'delete';
-/** The access rules of a collection or global, by operation. */
-export type Access = { [operation in Operation]?: AccessRule };
+/**
+ * The argument of a publish rule. `doc` is the draft, `published` the public document, null if the document is not
+ * public. `editors` are the authors of the changes that are not public, each once, as `actor.id` in events: a user as
+ * `users/<id>` with the present slug, an API key as its opaque id.
+ */
+export type PublishArgs = AccessArgs & { published: JsonObject | null; editors: readonly string[]; locale: null };
+
+/** Decides whether a call may change the public state of a document, or of which documents. */
+export type PublishRule = (args: PublishArgs) => AccessResult | Promise<AccessResult>;
+
+/**
+ * The access rules of a collection or global, by operation. `readDrafts` and `publish` are only there if it has drafts;
+ * each defaults to the rule `update`.
+ */
+export type Access = { [operation in Operation]?: AccessRule } & { readDrafts?: AccessRule; publish?: PublishRule };
 
 /**
  * A right to the history. `headers`: actor, time and document of each change, and proofs of the change. `payloads`: the
@@ -40,6 +53,9 @@ export type AuditScope = 'headers' | 'payloads' | 'export';
 /** A right to the history that an API key may have, or the right to erase. */
 export type KeyAudit = AuditScope | 'erase';
 
+/** An operation that a scope of an API key may hold. `draft`: to read and save drafts, and not to publish. */
+export type KeyOperation = Operation | 'draft';
+
 /**
  * Operations that an API key may do on some collections and globals. `*` stands for all, including those of later
  * configurations.
@@ -47,7 +63,7 @@ export type KeyAudit = AuditScope | 'erase';
 export type KeyScope = {
   collections: readonly string[] | '*';
   globals: readonly string[] | '*';
-  operations: readonly Operation[];
+  operations: readonly KeyOperation[];
 };
 
 /** The argument of an audit rule: a user, or the opaque id of an API key. Both are null without a credential. */
@@ -77,6 +93,18 @@ export type EraseArgs = AuditArgs & { collection: string; id: string; doc: JsonO
 /** Decides whether a caller may erase a document. The caller is a user, or an API key of the environment. */
 export type EraseRule = (args: EraseArgs) => boolean | Promise<boolean>;
 
+/** The operations on releases. */
+export type ReleaseOperation = 'read' | 'create' | 'update' | 'publish' | 'delete';
+
+/** The argument of a rule about releases. */
+export type ReleaseArgs = AuditArgs & { operation: ReleaseOperation };
+
+/**
+ * Decides whether a caller may do something with releases; the `publish` rules decide about the documents in them. The
+ * caller is a user, or an API key of the environment.
+ */
+export type ReleaseRule = (args: ReleaseArgs) => boolean | Promise<boolean>;
+
 /** Decides whether a call may read or write a field. A rule that throws counts as false. */
 export type FieldRule = (args: AccessArgs) => boolean | Promise<boolean>;
 /**
@@ -101,8 +129,21 @@ export type HookArgs = {
  * before the change is recorded, the call is refused.
  */
 export type Hook = (args: HookArgs) => JsonObject | undefined | Promise<JsonObject | undefined>;
-/** The hooks of a collection or global. They run in order, each on the result of the one before. */
-export type Hooks = { [when in `${'before' | 'after'}${'Change' | 'Read' | 'Delete'}`]?: Hook[] };
+/** The argument of a publish hook: `data` is the draft, `published` the public document, null without one. */
+export type PublishHookArgs = HookArgs & { published: JsonObject | null };
+/**
+ * A function that runs when a draft is published. Before, it may return new `data`, which is saved in the draft first,
+ * or throw: then nothing is published.
+ */
+export type PublishHook = (args: PublishHookArgs) => JsonObject | undefined | Promise<JsonObject | undefined>;
+
+/**
+ * The hooks of a collection or global. They run in order, each on the result of the one before. Only one that has
+ * drafts has hooks of publishing.
+ */
+export type Hooks = { [when in `${'before' | 'after'}${'Change' | 'Read' | 'Delete'}`]?: Hook[] } & {
+  [when in `${'before' | 'after'}Publish`]?: PublishHook[];
+};
 
 /** The argument of a field hook: the argument of a hook, and the `value` of the field. */
 export type FieldHookArgs = HookArgs & { value: Json };
@@ -133,6 +174,12 @@ export type Field = Omit<FieldSchema, 'name' | 'fields' | 'blocks'> & {
 };
 
 /**
+ * The options of drafts, with all defaults. `validates`: a draft must be as valid as a public document. `publishedAt`:
+ * the `datetime` field that gets the time of the first publication if it is empty; null for no field.
+ */
+export type DraftOptions = { validates: boolean; publishedAt: string | null };
+
+/**
  * The options of an upload collection. `maxFileSize` is in bytes; `mimeTypes` are types such as `image/png` or
  * `image/*`, null for any type.
  */
@@ -152,12 +199,36 @@ export type AuthOptions = {
 /** URLs of the author's own pages, to which mails link. A link with a token has it in the query parameter `token`. */
 export type AccountUrls = { acceptInvite?: string; resetPassword?: string; login?: string };
 
-/** The mails about accounts (contract, section 6). */
-export type MailKind = 'invitation' | 'welcome' | 'passwordReset' | 'passwordChanged';
+/**
+ * The mails about accounts (contract, section 6), about requests for review, and about releases that could not be
+ * published at their time.
+ */
+export type MailKind =
+  | 'invitation'
+  | 'welcome'
+  | 'passwordReset'
+  | 'passwordChanged'
+  | 'reviewRequested'
+  | 'reviewRefused'
+  | 'releaseFailed';
 
 /**
- * The argument of a mail template. `user` is null for an invitation; `url` and `expiresAt` are null if the mail has no
- * link.
+ * A request for review that a mail is about. The document is of `collection`, or is the global `global`, whose `id` is
+ * null. `version` is the version that it asks about. `by` is the user who requested or refused it; null for an API key,
+ * or if the user was deleted. The mail has no value of the document: its recipient may not be allowed to read drafts.
+ */
+export type MailReview = {
+  collection: string | null;
+  global: string | null;
+  id: string | null;
+  version: number;
+  note: string | null;
+  by: User | null;
+};
+
+/**
+ * The argument of a mail template. `user` is null for an invitation; `url` is null if the mail has no link, `expiresAt`
+ * if the link does not expire, `review` and `release` if the mail is not about one.
  */
 export type MailArgs = {
   collection: string;
@@ -165,6 +236,8 @@ export type MailArgs = {
   user: User | null;
   url: string | null;
   expiresAt: Date | null;
+  review: MailReview | null;
+  release: { id: string; title: string } | null;
 };
 
 /** Functions that make the parts of a mail. A part without a function keeps the default text. */
@@ -180,7 +253,10 @@ export type EmailOptions = {
   templates: { [kind in MailKind]?: MailTemplate };
 };
 
-/** The type of an event that a webhook can receive, as the log and the messages have it. */
+/**
+ * The type of an event that a webhook can receive. The first seven are about what is public; those about drafts and
+ * reviews are delivered only if they are named.
+ */
 export type WebhookEvent =
   | 'document.created'
   | 'document.updated'
@@ -188,7 +264,11 @@ export type WebhookEvent =
   | 'document.restored'
   | 'document.erased'
   | 'global.updated'
-  | 'global.restored';
+  | 'global.restored'
+  | 'release.failed'
+  | `document.draft.${'created' | 'updated' | 'restored' | 'discarded'}`
+  | `global.draft.${'updated' | 'restored' | 'discarded'}`
+  | `review.${'requested' | 'withdrawn' | 'refused'}`;
 
 /** A webhook, with all defaults. `url` and `secret` must not appear in answers and messages. */
 export type Webhook = {
@@ -226,6 +306,8 @@ export type Collection = {
   auth: AuthOptions | null;
   /** Null: the documents are not files. */
   upload: UploadOptions | null;
+  /** Null: every write is public at once. */
+  drafts: DraftOptions | null;
   urls: AccountUrls;
   /** True: every reader of a document may read its past states. */
   hasPublicHistory: boolean;
@@ -239,7 +321,7 @@ export type Collection = {
 };
 
 /** A checked global. Its only operations are `read` and `update`. */
-export type Global = Pick<Collection, 'slug' | 'category' | 'fields' | 'access' | 'ruleWords' | 'hooks'> & {
+export type Global = Pick<Collection, 'slug' | 'category' | 'fields' | 'drafts' | 'access' | 'ruleWords' | 'hooks'> & {
   kind: 'global';
   schema: GlobalSchema;
 };
@@ -265,6 +347,8 @@ export type Model = {
    * payloads they may see.
    */
   erase: EraseRule | null;
+  /** Null: users of the admin collection and API keys of the environment do everything with releases. */
+  releases: ReleaseRule | null;
   webhooks: readonly Webhook[];
   /** The maximum sizes, in bytes, of a JSON body and of a JSON body with many documents. */
   limits: { body: number; bulkBody: number };

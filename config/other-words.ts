@@ -6,8 +6,8 @@ type Words = { readonly [word: string]: string };
 const languages = 'Annals has no localized fields; write an object with a field for each language';
 const validation =
   'Annals has min, max, minLength, maxLength, pattern and options; a beforeChange hook can refuse anything else with an error that has statusCode: 400';
-const versions =
-  'every version is kept anyway; for drafts write a select such as status, and a read rule that checks it';
+const versions = 'every version is kept anyway; for drafts write "drafts"';
+const eachWithDrafts = 'write drafts: true at each collection and global that has drafts';
 const noRoutes = `Annals has no routes of your own; mount it in a server of your own (${packageName}/server) and add them there`;
 const loginHooks = 'Annals has no login hooks';
 const inAdmin = 'it belongs in admin: { … } of the field';
@@ -92,7 +92,8 @@ const collectionKeys = wordsOf({
   'write fields, a list': 'attributes schema',
   'write admin: { description }': 'description',
   'write labels: { singular, plural }': 'displayname info title',
-  [versions]: 'drafts versions',
+  [versions]: 'versioning versions',
+  [write('drafts')]: 'draft draftandpublish draftpublish publishable',
   [noRoutes]: 'endpoints',
   [languages]: 'i18n localized',
   'write index: true, or unique: true, at the fields': 'indexes',
@@ -143,7 +144,7 @@ const configurationKeys = wordsOf({
   'annals types writes them': 'typescript',
   'write it at the collection whose documents are files': 'upload',
   'write a collection with auth: true': 'users',
-  [versions]: 'versions',
+  [eachWithDrafts]: 'draftandpublish drafts versioning versions',
 });
 
 const hooks = wordsOf({
@@ -168,7 +169,9 @@ const hooks = wordsOf({
 const access = wordsOf({
   [write('delete')]: 'destroy remove',
   [write('update')]: 'edit',
+  [write('publish')]: 'publishing unpublish',
   [write('read')]: 'find findone list query view',
+  [write('readDrafts')]: 'drafts readunpublished',
   'the rule audit of the configuration says who may see the history': 'readversions',
   'annals unlock does it, on the machine of the service': 'unlock',
   'write "create" and "update"': 'write',
@@ -181,6 +184,11 @@ const auth = wordsOf({
   'an invitation proves the address: invite users instead of creating them': 'verify',
 });
 
+const draftOptions = wordsOf({
+  'unsaved changes are kept anyway, outside the history': 'autosave',
+  'every version is kept': 'maxperdoc',
+});
+
 const upload = wordsOf({
   'Annals keeps files as they were sent, and makes no other sizes':
     'adminthumbnail crop formatoptions imagesizes resizeoptions',
@@ -190,6 +198,10 @@ const upload = wordsOf({
 
 /** The words that events of webhooks had before they were called by their types. */
 const webhookEvents: Words = {
+  draft: 'write "document.draft.updated" and its like, as many as are wanted',
+  'document.published': 'publications are "document.created" and "document.updated", as for readers',
+  'document.unpublished': 'for readers that is "document.deleted"',
+  'global.published': 'for readers that is "global.updated"',
   created: write('document.created'),
   updated: 'write "document.updated" for documents, "global.updated" for globals',
   deleted: 'write "document.deleted", and "document.erased" for erased documents',
@@ -211,6 +223,7 @@ export const otherWords: { readonly [what: string]: Words } = {
   'the access rules of a field': access,
   'an event of webhooks': webhookEvents,
   auth,
+  drafts: draftOptions,
   upload,
 };
 

@@ -19,6 +19,7 @@ type Parts = {
   audit: TopRule;
   keys: TopRule;
   erase: TopRule;
+  releases: TopRule;
 };
 
 /**
@@ -32,10 +33,11 @@ export function ruleNameOf(key: string, decides: string): string {
 
 /**
  * The fingerprint of every rule and hook that is set: `posts.update`, `globals/site.read`, `audit`, `keys`, `erase`,
- * `posts.fields.seo.title.update`, `posts.fields.layout.hero.title.read` in a block, `posts.hooks.beforeChange.0`. The
- * fingerprint covers the function's own text (Function.prototype.toString), not the functions that it calls.
+ * `releases`, `posts.fields.seo.title.update`, `posts.fields.layout.hero.title.read` in a block,
+ * `posts.hooks.beforeChange.0`. The fingerprint covers the function's own text (Function.prototype.toString), not the
+ * functions that it calls.
  */
-export function rulesOf({ collections, globals, audit, keys, erase }: Parts): Rules {
+export function rulesOf({ collections, globals, audit, keys, erase, releases }: Parts): Rules {
   const found: [name: string, rule: Rules[string]][] = [];
 
   function note(name: string, rule: AnyFunction, description?: string): void {
@@ -58,7 +60,7 @@ export function rulesOf({ collections, globals, audit, keys, erase }: Parts): Ru
     }
   }
 
-  for (const [name, { rule, description }] of Object.entries({ audit, keys, erase }))
+  for (const [name, { rule, description }] of Object.entries({ audit, keys, erase, releases }))
     if (rule) note(name, rule, description);
   for (const one of [...collections, ...globals]) {
     const key = one.kind === 'global' ? `globals/${one.slug}` : one.slug;

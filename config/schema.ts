@@ -116,13 +116,29 @@ export type CollectionSchema = {
   fields: FieldSchema[];
   auth?: true;
   upload?: { maxFileSize: number; mimeTypes?: string[] };
+  drafts?: DraftsSchema;
   history?: 'public';
   requireReason?: true;
   admin?: CollectionAdmin;
 };
 
 /** A global as plain data. */
-export type GlobalSchema = { slug: string; label?: string; fields: FieldSchema[]; admin?: GlobalAdmin };
+export type GlobalSchema = {
+  slug: string;
+  label?: string;
+  fields: FieldSchema[];
+  drafts?: DraftsSchema;
+  admin?: GlobalAdmin;
+};
+
+/**
+ * The options of drafts; true for the defaults. `validate`: drafts are validated like public documents. `publishedAt`:
+ * the field that gets the time of the first publication.
+ */
+export type DraftsSchema = true | { validate?: true; publishedAt?: string };
+
+/** The options of drafts as `/api/schemas` shows them. */
+export type ShownDrafts = { validate: boolean; publishedAt: string | null };
 
 /** The whole normalised schema. `schema.changed` records it, and the read tables are made from it. */
 export type Schema = { collections: CollectionSchema[]; globals: GlobalSchema[] };

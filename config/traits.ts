@@ -1,4 +1,4 @@
-import type { Collection, Field, Global } from './model.ts';
+import type { Collection, Field, Global, Model } from './model.ts';
 import { fieldsInside, withParts } from './nesting.ts';
 
 /** True if a write of this target runs hooks, whose results have to be checked again. */
@@ -14,6 +14,11 @@ export function hasReadHooks({ hooks, fields }: Collection | Global): boolean {
 /** True if a field, at any depth, passes the test. */
 export function anyField(fields: readonly Field[], passes: (field: Field) => boolean): boolean {
   return fields.some((field) => passes(field) || anyField(fieldsInside(field), passes));
+}
+
+/** True if a collection or global of the configuration has drafts. */
+export function hasDrafts({ collections, globals }: Pick<Model, 'collections' | 'globals'>): boolean {
+  return [...collections.values(), ...globals.values()].some(({ drafts }) => drafts !== null);
 }
 
 /** True if a field of this target has a `read` rule. */

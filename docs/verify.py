@@ -244,15 +244,19 @@ class Events:
             require(erased and header['type'] != 'document.erased' and is_gone(header),
                     f'{at}: its payload is missing, and no erasure declares it')
 
+drafts = {f'{about}.draft.{verb}' for about in ('document', 'global') for verb in ('created', 'updated', 'restored', 'discarded')}
+
 def fold(document, header, payload):
-    """The document after one more event, in the names of its time (log-format.md, Evidence packs)."""
+    """The public document after one more event, in the names of its time (log-format.md, Evidence packs)."""
     kind, data = header['type'], payload['data'] if payload else None
     if data is None or not kind.startswith(('document.', 'global.')): return document
+    if kind in drafts: return document
     if kind == 'document.created': return data
-    if kind == 'document.deleted': return None
+    if kind in ('document.deleted', 'document.unpublished'): return None
     if kind == 'document.erased': return None if any(one['stream'] == header['stream'] for one in data['streams']) else document
     if kind.endswith('.restored'): return data['document']
-    if not kind.endswith('.updated'): raise Undecided(f'what {kind} makes of a document is not known here')
+    if kind.endswith('.published') and 'document' in data: return data['document']
+    if not kind.endswith(('.updated', '.published')): raise Undecided(f'what {kind} makes of a document is not known here')
     changed = {**(document or {}), **data['set']}
     return {name: value for name, value in changed.items() if name not in data.get('unset', [])}
 

@@ -6,6 +6,7 @@ import type { DocumentShape } from '../config/shape.ts';
 import type { TextField } from '../config/text-fields.ts';
 import type { UniqueField } from '../events/facts/claims.ts';
 import type { IdempotencyRecords } from '../events/facts/idempotency.ts';
+import type { LinesNow } from '../events/facts/line-decisions.ts';
 import type { Upcaster } from '../events/facts/upcasters.ts';
 import type { LogReader } from '../events/log/log-reader.ts';
 import type { CollectionNames } from '../events/service-events/categories.ts';
@@ -14,10 +15,14 @@ import type { Ids } from '../events/store/ids.ts';
 import type { Past } from '../projections/past/past.ts';
 import type { Documents } from '../projections/query/documents.ts';
 import type { JoinField, JoinRequest, JoinSources } from '../projections/query/joins.ts';
+import type { OpenReview } from '../projections/query/lines.ts';
+import type { Shown } from '../projections/query/overlay.ts';
+import type { OverlayReader } from '../projections/query/overlay-documents.ts';
 import type { Where } from '../projections/query/where.ts';
 import type { Accounts } from '../projections/tables/accounts.ts';
 import type { ApiKeys } from '../projections/tables/api-keys.ts';
 import type { AuditIndex } from '../projections/tables/audit.ts';
+import type { Releases } from '../projections/tables/releases.ts';
 import type { Tables } from '../projections/tables/tables.ts';
 import type { BlobStore } from '../storage/blobs.ts';
 import type { Log } from './platform/logging.ts';
@@ -35,6 +40,7 @@ import type {
   Pins,
   Preferences,
   Previews,
+  PreviewTokens,
   Reloading,
   Replays,
   ToldOrigins,
@@ -59,13 +65,35 @@ export type Join = {
   sources: (request: JoinRequest) => JoinSources;
 };
 
+/**
+ * A target in the view of drafts: its documents are the newest that the caller may see. `published` is the target
+ * without drafts, and `passes` is asked about each document that `documents` gives; null if all may be seen.
+ */
+type DraftView = {
+  published: Target;
+  passes: ((document: JsonObject) => Promise<boolean>) | null;
+  sources: OverlayReader['sources'];
+};
+
 type Common = {
   slug: string;
   category: Category;
   documents: Documents;
+  /** Reads both lines of a document; null without drafts. */
+  lines: ((id: string) => LinesNow) | null;
+  /** The documents of which a review is requested; null without drafts. */
+  openReviews: (() => OpenReview[]) | null;
+  /** The drafts that differ from the public documents; null without drafts. */
+  draftDocuments: Documents | null;
+  /** Gives the view in which these drafts are in the place of what is public; null without drafts. */
+  overlay: ((shown: Shown) => OverlayReader) | null;
+  /** The view of a request that reads drafts; absent in all other requests. */
+  view?: DraftView;
   /** The documents by queries that ask whether they may go on. */
   interruptible: () => Documents;
   validator: Validator;
+  /** Checks what is saved as a draft; null without drafts. */
+  draftValidator: Validator | null;
   /** Makes the document of an answer from its values. */
   documentOf: DocumentShape;
   /** The document of a global before its first write; null in a collection. */
@@ -143,10 +171,13 @@ export type App = Writing & {
   preferences: Preferences;
   unsavedChanges: UnsavedChanges;
   previews: Previews;
+  previewTokens: PreviewTokens;
   replays: Replays;
   /** API keys that were made at run time, and the service that has their secrets. */
   apiKeys: ApiKeys;
   keyService: KeyService;
+  /** Releases, with their items. */
+  releases: Releases;
   notary: Notary;
   /** The store of uploaded files. */
   blobs: BlobStore;

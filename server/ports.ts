@@ -2,6 +2,7 @@ import type { WebhookEvent } from '../config/model.ts';
 import type { Category, JsonObject } from '../config/schema.ts';
 import type { Actor } from '../events/facts/envelope.ts';
 import type { StampedCheckpoint } from '../events/proof/stamps.ts';
+import type { PreviewToken } from '../events/vault/preview-tokens.ts';
 import type { PreviewContent } from '../events/vault/previews.ts';
 import type {
   ExpectedRevisions,
@@ -108,6 +109,17 @@ export type Previews = {
   keep: (preview: NewPreview) => Promise<string>;
   /** The content of a preview; null if it does not exist, or has expired. */
   read: (id: string) => Promise<PreviewContent | null>;
+  drop: (id: string) => Promise<void>;
+};
+
+/** The tokens that show views of the site, in the vault. A maker is the stream of a user, or the id of an API key. */
+export type PreviewTokens = {
+  /** Keeps a token. @throws DomainError `unavailable` if there are too many. */
+  add: (token: PreviewToken) => Promise<void>;
+  /** The token with this hash; null without one, and if it has expired. */
+  find: (hash: string) => Promise<PreviewToken | null>;
+  /** All tokens, the newest first. */
+  all: () => Promise<PreviewToken[]>;
   drop: (id: string) => Promise<void>;
 };
 
@@ -324,10 +336,14 @@ export type DeliveryView = {
   data: {
     collection?: string;
     global?: string;
+    /** The id of a release that failed. */
+    release?: string;
     id: string | null;
     version: number;
     position: number;
     batch: string | null;
+    /** If the event is told as a publication, or as the end of one. */
+    cause?: 'published' | 'unpublished';
   };
   attempts: number;
   lastAttemptAt: string | null;

@@ -68,6 +68,7 @@ A and B are two signed checkpoints, PROOF the answer of GET /api/audit/consisten
   --checkpoints DIR   all checkpoints of a folder, such as a copy of the anchored ones
   --proof FILE        the answer of GET /api/audit/consistency from PATH to a kept checkpoint, or from it to PATH; may be repeated
   --files DIR         with log.db: the folder of uploaded files, blobs/, to be compared with the events
+  --at TIME           with a bundle: tell what was public at a time, such as 2026-11-20T12:00:00Z
   --summary FILE      with a bundle: write the page for readers, made of what is proven
   --csv FILE          with an export: write the events as CSV, made of what is proven
   --handovers FILE    the answer of GET /api/audit/signing-keys, or one hand-over: keys that hand over lead from one to the next
@@ -81,7 +82,7 @@ Exit: 0 sound · 1 not sound: it contradicts what was signed, or itself · 2 cou
 proof, a file), PATH is older than a kept checkpoint, or wrong usage, unreadable, another format.
 `;
 
-const version = '1.3.0';
+const version = '1.4.0';
 
 // ---------------------------------------------------------------------------------------------------------------------
 // 1. Errors and words
@@ -1040,13 +1041,55 @@ function fold(events, erasures, look) {
   return erasures.some((erasure) => erasure.position > done) ? { document: null, isKnown: true } : state;
 }
 
+/** The types of the events about documents and globals that change nothing public. */
+const draftTypes = new Set([
+  'document.draft.created',
+  'document.draft.updated',
+  'document.draft.restored',
+  'document.draft.discarded',
+  'global.draft.updated',
+  'global.draft.restored',
+  'global.draft.discarded',
+]);
+
+/** Whether events of this type are about drafts alone. @param {string} type */
+function isDraftType(type) {
+  return draftTypes.has(type) || type.startsWith('review.');
+}
+
+/** The types of the events after which nothing is public. */
+const endTypes = new Set(['document.unpublished', 'document.deleted', 'document.erased']);
+
+/**
+ * The public states of a document in their order, each by the event that made it, until the next change of what is
+ * public: by the types of events, which are shown even if payloads are not.
+ *
+ * @param {Event[]} events of one stream, in order
+ */
+function publicStates(events) {
+  /** @type {Array<{ header: Header, until: string | null }>} */
+  const states = [];
+  let isPublic = false;
+  for (const { header } of events) {
+    const { type, recordedAt } = header;
+    if (!/^(document|global)\./.test(type) || isDraftType(type)) continue;
+    const last = states.at(-1);
+    if (isPublic && last) last.until = recordedAt;
+    isPublic = !endTypes.has(type);
+    if (isPublic) states.push({ header, until: null });
+  }
+  return states;
+}
+
 /** @param {State} before @param {Event} event @returns {State} */
 function after(before, { header, payload, absent }) {
   const { type, schemaVersion } = header;
   if (!/^(document|global)\./.test(type) || type === 'document.erased') return before;
   const name = nameOf(header);
   decidable(schemaVersion === 1, `${name} has schemaVersion ${schemaVersion}, this verifier knows 1`);
-  if (type === 'document.deleted') return { document: null, isKnown: true };
+  // Drafts and reviews change nothing that is public.
+  if (draftTypes.has(type)) return before;
+  if (type === 'document.deleted' || type === 'document.unpublished') return { document: null, isKnown: true };
   if (!payload) return { ...before, isKnown: before.isKnown && absent === 'erased' };
   const { data } = payload;
   if (type === 'document.created') return { document: data, isKnown: true };
@@ -1054,7 +1097,12 @@ function after(before, { header, payload, absent }) {
     must(isObject(data.document), `${name} does not hold the document that it restores`);
     return { document: data.document, isKnown: true };
   }
-  decidable(/^(document|global)\.updated$/.test(type), `${name} is of a type that this verifier does not know`);
+  const isPublication = type === 'document.published' || type === 'global.published';
+  if (isPublication && isObject(data.document)) return { document: data.document, isKnown: true };
+  decidable(
+    isPublication || /^(document|global)\.updated$/.test(type),
+    `${name} is of a type that this verifier does not know`,
+  );
   must(isObject(data.set), `${name} does not say what it sets`);
   // Spread defines members, so one that is named __proto__ is a member like any other.
   /** @type {Record<string, any>} */
@@ -1092,7 +1140,7 @@ function after(before, { header, payload, absent }) {
 /**
  * @typedef {{ keys: VerifierKey[], handovers: Handover[], witnesses: VerifierKey[], isPinned: boolean, isTrusting:
  * boolean, kept: Array<{ what: string, text: string }>, proofs: Answer[], files: string | null, page: Out | null,
- * table: Out | null, tokens: string | null, progress: (count: number) => void }} Options
+ * table: Out | null, tokens: string | null, at: string | null, progress: (count: number) => void }} Options
  */
 
 /** @typedef {{ options: Options, report: Report }} Check one run of this verifier: the order, and what comes of it */
@@ -1556,8 +1604,43 @@ README.txt says how to check that.</p>
     pieces.push({ text: sectionOf(event, before, document), place: `version ${event.header.version}` });
     [before, next] = [document, next + 1];
   });
-  pieces.push({ text: '</body></html>\n', place: 'its end' });
+  pieces.push({ text: `${publicTable(events)}</body></html>\n`, place: 'its end' });
   return pieces;
+}
+
+/**
+ * The versions that were public, where there are drafts: else each one was. @param {Event[]} events of one stream
+ */
+function publicTable(events) {
+  const isAboutDrafts = (/** @type {string} */ type) =>
+    isDraftType(type) || /\.published$/.test(type) || type === 'document.unpublished';
+  if (!events.some(({ header }) => isAboutDrafts(header.type))) return '';
+  const heading =
+    '<h2>Public states</h2>\n<p>The versions that readers saw, each until it was replaced or taken back.</p>\n';
+  const rows = publicStates(events).map(({ header, until }) => {
+    const cells = [header.recordedAt, until ?? '–', header.version, actorText(header.actor)];
+    return `<tr>${cells.map((cell) => `<td>${quoted(cell)}</td>`).join('')}</tr>`;
+  });
+  if (rows.length === 0) return `${heading}<p class="none">No version was ever public.</p>\n`;
+  const names = '<tr><th>From</th><th>Until</th><th>Version</th><th>Made public by</th></tr>';
+  return `${heading}<table><thead>${names}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>\n`;
+}
+
+/** The values that an event of a draft holds; of a review, what it says. @param {Record<string, any>} data */
+function savedIn(data) {
+  if (isObject(data.set)) return data.set;
+  return isObject(data.document) ? data.document : data;
+}
+
+/** @param {Header['actor']} actor */
+function actorText(actor) {
+  const texts = new Map([
+    ['user', `user ${actor.id}`],
+    ['apiKey', `API key ${actor.id}`],
+    ['system', 'the service itself, or its operator'],
+    ['anonymous', 'somebody without a credential'],
+  ]);
+  return String(texts.get(actor.type));
 }
 
 /** The payload for texts about an event whose own is not shown. @type {Payload} */
@@ -1569,27 +1652,35 @@ const changeWords = new Map([
   ['document.deleted', 'deleted'],
   ['document.restored', 'restored from an earlier version'],
   ['document.erased', 'erased: what the versions before this one said was removed for good'],
+  ['document.draft.created', 'created as a draft, not public'],
+  ['document.draft.updated', 'draft changed, not public'],
+  ['document.draft.restored', 'an earlier version restored as a draft, not public'],
+  ['document.draft.discarded', 'unpublished changes discarded'],
+  ['document.published', 'published'],
+  ['document.unpublished', 'unpublished: not public since'],
   ['global.updated', 'changed'],
   ['global.restored', 'restored from an earlier version'],
+  ['global.draft.updated', 'draft changed, not public'],
+  ['global.draft.restored', 'an earlier version restored as a draft, not public'],
+  ['global.draft.discarded', 'unpublished changes discarded'],
+  ['global.published', 'published'],
+  ['review.requested', 'review requested'],
+  ['review.withdrawn', 'request for review withdrawn'],
+  ['review.refused', 'review refused'],
 ]);
 
 /** @param {Event} event @param {State['document']} before @param {State['document']} after what it left */
 function sectionOf({ header, payload, absent }, before, after) {
   const { version: number, type, recordedAt, actor, position } = header;
   const { data, context } = payload ?? noPayload;
-  const who = new Map([
-    ['user', `user ${actor.id}`],
-    ['apiKey', `API key ${actor.id}`],
-    ['system', 'the service itself, or its operator'],
-    ['anonymous', 'somebody without a credential'],
-  ]);
-  const facts = [fact('When', html(recordedAt)), fact('Who', quoted(who.get(actor.type)))];
+  const facts = [fact('When', html(recordedAt)), fact('Who', quoted(actorText(actor)))];
   if (context.reason !== undefined) facts.push(fact('Why', quoted(context.reason)));
   if (context.ip !== undefined) facts.push(fact('From', quoted(context.ip)));
   facts.push(fact('Event', `${position} of the log`));
   const gone = 'ERASED: what this version said was removed for good. That it took place, when and by whom, is proven.';
   const hidden = 'WITHHELD: what this version said is not for whoever asked for this. That it took place is proven.';
-  let body = changeWords.has(type) ? changedTable(before ?? {}, after ?? {}) : memberTable(data);
+  const isChange = changeWords.has(type) && !isDraftType(type);
+  let body = isChange ? changedTable(before ?? {}, after ?? {}) : memberTable(isDraftType(type) ? savedIn(data) : data);
   if (absent !== null) body = `<p class="gone">${absent === 'erased' ? gone : hidden}</p>`;
   return `<h2>Version ${number}: ${html(changeWords.get(type) ?? type)}</h2>\n<dl>${facts.join('')}</dl>\n${body}\n`;
 }
@@ -1950,6 +2041,36 @@ async function checkBundleTexts(source, { bundle, checkpoint, events, erasures }
   const head = isKnown ? bundleHead(bundle, signedAt) : null;
   await checkReadme(source, { head, rest: readmes.bundle }, report);
   if (time === null && signedAt !== '') report.open.push(`when the checkpoint was signed: the bundle says ${signedAt}`);
+  if (options.at === null) return;
+  const isCovered = signedAt !== '' && options.at <= signedAt;
+  if (isCovered) report.facts.at = publicAt(options.at, { stream, events, erasures });
+  else report.unproven.push(`the bundle says nothing of ${options.at}: it ends at ${signedAt || 'its checkpoint'}`);
+}
+
+/**
+ * The public state of the document of a bundle at a time: the newest event until then that changed it, and the document
+ * that it left; null if that was erased since.
+ *
+ * @param {string} time
+ * @param {{ stream: string, events: Event[], erasures: Declaration[] }} shown
+ */
+function publicAt(time, { stream, events, erasures }) {
+  decidable(!stream.startsWith('accounts/'), '--at goes with bundles of documents and globals');
+  const own = events.filter(({ header }) => header.stream === stream);
+  const until = own.findLastIndex(({ header }) => header.recordedAt <= time);
+  const then = own.slice(0, until + 1);
+  const state = publicStates(then).at(-1);
+  if (!state || state.until !== null) return { time, public: false };
+  const last = then.at(-1)?.header.position ?? 0;
+  const { document, isKnown } = fold(
+    then,
+    erasures.filter((each) => each.stream === stream && each.position <= last),
+    () => {},
+  );
+  const { version: number, recordedAt, actor } = state.header;
+  const isErased = document === null || !isKnown || then.some(({ absent }) => absent === 'erased');
+  const found = { time, public: true, version: number, since: recordedAt, by: actor };
+  return isErased ? { ...found, document: null, erased: true } : { ...found, document };
 }
 
 /**
@@ -2228,10 +2349,12 @@ const eventFiles = { ndjson: 'events.ndjson', csv: 'events.csv', cloudevents: 'e
 
 /** How each kind of filter looks at a header. @type {Record<string, (header: Header) => (string | undefined)[]>} */
 const filters = {
-  // The collection, the global, or in accounts/… and system/… both the kind of stream and what it is about.
+  // The collection, the global, or in accounts/… and system/… both the kind of stream and what it is about. Releases
+  // have streams of their own.
   collection: ({ stream }) => {
     const [category = '', slug] = stream.split('/');
     if (category === 'accounts') return [category, `${category}/${slug}`];
+    if (stream.startsWith('system/releases/')) return [category, 'system/releases'];
     return category === 'globals' || category === 'system' ? [category, stream] : [category];
   },
   stream: ({ stream }) => [stream],
@@ -3545,6 +3668,7 @@ function textOfReport({ proven, open, but, facts }, { exit, finding, seconds }) 
   if (facts.origin && facts.stream) lines.push(`log         ${show(facts.origin)}`);
   if (facts.verifierKey) lines.push(`key inside  ${show(facts.verifierKey)}`);
   if (facts.written) lines.push(`written     ${show(facts.written)}, which is what the events make`);
+  if (facts.at && exit !== 1) lines.push(...linesOfState(facts.at));
   if (exit !== 1) {
     for (const line of proven) lines.push(`  proven    ${line}`);
     for (const line of open) lines.push(`  open      ${line}`);
@@ -3559,6 +3683,17 @@ function textOfReport({ proven, open, but, facts }, { exit, finding, seconds }) 
       : `${verdicts[exit]}: ${finding}`,
   );
   return `${lines.join('\n')}\n`;
+}
+
+/** @param {ReturnType<typeof publicAt>} state */
+function linesOfState(state) {
+  const at = `public at   ${state.time}: `;
+  if (!('version' in state)) return [`${at}nothing`];
+  const { version: number, since, by, document } = state;
+  const what = `version ${number}, since ${since}, by ${show(actorText(by))}`;
+  if (document === null) return [`${at}${what}; the content was erased since`];
+  const json = JSON.stringify(document, null, 2).replace(/[^\x20-\x7e\n]/g, escaped);
+  return [`${at}${what}`, ...json.split('\n').map((line) => `  ${line}`)];
 }
 
 /** @param {{ time: string, by: string, size: number } | undefined} outside */
@@ -3594,7 +3729,7 @@ function readArguments(args) {
     options: {
       ...{ key: several, 'key-file': several, checkpoint: several, checkpoints: several, files: { type: 'string' } },
       ...{ summary: { type: 'string' }, csv: { type: 'string' }, witness: several, tokens: { type: 'string' } },
-      ...{ handovers: several, proof: several },
+      ...{ handovers: several, proof: several, at: { type: 'string' } },
       ...{ 'trust-inside': flag, json: flag, help: flag, version: flag },
     },
   });
@@ -3644,8 +3779,17 @@ function optionsFrom(values) {
     ...{ keys, handovers: (values.handovers ?? []).flatMap(handoversIn), witnesses, isPinned, isTrusting, kept },
     proofs: (values.proof ?? []).map(readAnswer),
     files: values.files ?? null,
-    ...{ page: page ?? null, table: table ?? null, tokens: values.tokens ?? null, progress },
+    ...{ page: page ?? null, table: table ?? null, tokens: values.tokens ?? null, at: timeFrom(values.at), progress },
   };
+}
+
+/** A time of the command line, as events have it. @param {string | undefined} text */
+function timeFrom(text) {
+  if (text === undefined) return null;
+  const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;
+  const milliseconds = form.test(text) ? Date.parse(text) : Number.NaN;
+  decidable(!Number.isNaN(milliseconds), `--at ${show(text)} is no time with its zone, such as 2026-11-20T12:00:00Z`);
+  return new Date(milliseconds).toISOString();
 }
 
 /**
@@ -3731,12 +3875,14 @@ async function checkThing(target, check) {
   const start = stat.isDirectory() ? '' : Buffer.concat([...readFile(target, 0, 16)]).toString('latin1');
   if (start === 'SQLite format 3\0') {
     report.facts.kind = 'log';
+    decidable(options.at === null, '--at goes with bundles only');
     decidable(!options.page && !options.table, '--summary goes with bundles, --csv with exports');
     await checkLog(target, check);
   } else {
     decidable(options.files === null, '--files goes with log.db only');
     if (isNote(target, stat)) {
       report.facts.kind = 'comparison';
+      decidable(options.at === null, '--at goes with bundles only');
       decidable(!options.page && !options.table, '--summary goes with bundles, --csv with exports');
       checkNote(target, check);
       return;
@@ -3752,6 +3898,7 @@ async function checkThing(target, check) {
       `${show(target)} holds no bundle.json or manifest.json, or both`,
     );
     report.facts.kind = isBundle ? 'bundle' : 'export';
+    decidable(isBundle || options.at === null, '--at goes with bundles only');
     await (isBundle ? checkBundle : checkExport)(source, check);
   }
 }

@@ -12,8 +12,9 @@ Prints the secret of the key, once. Without --scope and --audit the key has no r
 
   --name TEXT     the name of the key, in the list of keys and, for ever, in the log
   --scope OPERATIONS:TARGETS
-                  operations (read, create, update, delete) on collections and globals, with commas between: read:posts,globals/site;
-                  * stands for all collections, globals/* for all globals; can be repeated
+                  operations (read, create, update, delete, draft) on collections and globals, with commas between:
+                  read:posts,globals/site; draft needs drafts; * stands for all collections, globals/* for all globals;
+                  can be repeated
   --audit PARTS   parts of the history, with commas between: headers, payloads, export; and erase, the right to erase
   --expires TIME  the end of the key, such as 2027-01-31T00:00:00Z (default: never)
 ${calls}`,

@@ -1,4 +1,5 @@
 import type { Collection, Field, Global } from '../../config/model.ts';
+import { lineMembers, lineTypes } from './line-types.ts';
 import type { Names } from './names.ts';
 import { declareParts } from './parts.ts';
 import { pathKindsOf, pathsOf } from './paths.ts';
@@ -26,6 +27,7 @@ export function declareCollection(collection: Collection, context: DeclarationCo
   return [
     ...declareInterface(`A document of \`${slug}\`${atDepth(fields)}.`, withDepth(name, fields), [
       ...assigned.map((one) => `  ${one}: string;`),
+      ...lineMembers(collection),
       ...membersOf(fields, 'answer', references),
     ]),
     ...declared,
@@ -45,6 +47,7 @@ export function declareGlobal(global: Global, context: DeclarationContext): stri
     ...declareInterface(about, withDepth(name, fields), [
       '  createdAt: string | null;',
       '  updatedAt: string | null;',
+      ...lineMembers(global),
       ...membersOf(fields, 'global', references),
     ]),
     ...declared,
@@ -62,7 +65,7 @@ export function declareGlobal(global: Global, context: DeclarationContext): stri
 
 function declarePaths(collection: Collection, name: string, { nameOf }: References): string[] {
   const { slug, fields, auth, upload } = collection;
-  const paths = pathsOf(fields, nameOf);
+  const paths = pathsOf(collection, (field) => lineTypes[field.name] ?? nameOf(field));
   const pointers = (isList: boolean) => {
     const found = paths.filter((one) => one.relationTo !== undefined && one.isList === isList);
     const lines = found.map(({ path, relationTo = '' }) => `    ${memberName(path)}: ${literal(relationTo)};`);

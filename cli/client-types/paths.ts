@@ -3,6 +3,7 @@ import type { Collection, Field } from '../../config/model.ts';
 import { isNesting, partsOf, tagFields } from '../../config/nesting.ts';
 import { ownFields } from '../../config/sorting.ts';
 import { uniqueFields } from '../../events/facts/claims.ts';
+import { lineFields } from '../../server/queries/line-fields.ts';
 
 /** A path inside the documents of a collection, and what is to be said of it. */
 export type DocumentPath = {
@@ -19,13 +20,14 @@ export type DocumentPath = {
 };
 
 /**
- * Every path that documents of these fields can be filtered by, as `server/queries/paths.ts` finds them, without paths
- * that go on through relationships.
+ * Every path that documents of a collection can be filtered by, as `server/queries/paths.ts` finds them, without paths
+ * that go on through relationships. With drafts some of them need `draft`.
  *
  * @param nameOf the name of the options of a field, or of the types of its blocks.
  */
-export function pathsOf(fields: readonly Field[], nameOf: NameOf): DocumentPath[] {
-  return pathsIn([...ownFields, ...fields], { before: '', isInList: false }, nameOf);
+export function pathsOf({ fields, drafts }: Pick<Collection, 'fields' | 'drafts'>, nameOf: NameOf): DocumentPath[] {
+  const { toFilter } = lineFields(drafts ? 'editors' : null);
+  return pathsIn([...ownFields, ...toFilter, ...fields], { before: '', isInList: false }, nameOf);
 }
 
 /**

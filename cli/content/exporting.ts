@@ -68,5 +68,5 @@ function only(document: JsonObject, names: ReadonlySet<string> | null): JsonObje
 
 async function documentIn({ log, histories, position, end }: Exporting, stream: string): Promise<JsonObject | null> {
   const last = log.lastOf(stream, position);
-  return last ? histories.documentAt(eventOf(textAt(log, last.position)), end) : null;
+  return last ? (await histories.documentAt(eventOf(textAt(log, last.position)), end)).published : null;
 }

@@ -60,14 +60,29 @@ async function importFile(
   const loaded = await loadConfiguration(settings.config);
   const collection = collectionIn(loaded.model, slug, upsert);
   if (files !== null && !collection.upload) throw new UsageError(`--files: ${slug} is not an upload collection`);
+  const isDraft = asked.draft === true;
+  if (isDraft && !collection.drafts) throw new UsageError(`--draft: ${slug} has no drafts`);
   const counts = noCounts();
   const takesFiles = collection.upload !== null;
-  await connected({ settings, loaded, takesFiles }, isDryRun, async (calls, signal) => {
+  await connected({ settings, loaded, takesFiles }, isDryRun, async (service, signal) => {
+    const calls = isDraft ? ofDrafts(service, loaded.model) : service;
     const ends = { log: logIdOf(settings), source: null };
     const state = upsert === null ? openState(asked.state ?? `${path}.imported`, ends, !isDryRun) : null;
     const { collections, limits } = loaded.model;
     const findFile = filesBelow(files);
-    const importing = { calls, collections, limits, state, upsert, isDryRun, reason, findFile, signal, counts };
+    const importing = {
+      calls,
+      collections,
+      limits,
+      state,
+      upsert,
+      isDryRun,
+      isDraft,
+      reason,
+      findFile,
+      signal,
+      counts,
+    };
     await importRows(importing, { path, format, collection });
   });
   return tell(counts, isDryRun);
@@ -82,19 +97,33 @@ async function importFolder(
     if (asked[flag] !== undefined)
       throw new UsageError(`--${flag} goes with COLLECTION FILE: an export says it itself`);
   const isDryRun = asked['dry-run'] === true;
+  const isDraft = asked.draft === true;
   const reason = reasonOf(asked.reason, isDryRun);
   const loaded = await loadConfiguration(settings.config);
   const exported = openExport(path, loaded.model);
   const { log: source, position } = exported.manifest;
   const takesFiles = exported.sources.some(({ collection }) => collection.upload !== null);
   const counts = noCounts();
-  await connected({ settings, loaded, takesFiles }, isDryRun, async (calls, signal) => {
+  await connected({ settings, loaded, takesFiles }, isDryRun, async (service, signal) => {
+    const calls = isDraft ? ofDrafts(service, loaded.model) : service;
     const ends = { log: logIdOf(settings), source: `${source} ${position}` };
     const state = openState(asked.state ?? `${resolve(path)}.imported`, ends, !isDryRun);
     const { collections, limits } = loaded.model;
     const findFile = filesOfExport(exported.folder);
     const dropsMissing = asked['drop-missing'] === true;
-    const importing = { calls, collections, limits, state, isDryRun, reason, findFile, signal, counts, dropsMissing };
+    const importing = {
+      calls,
+      collections,
+      limits,
+      state,
+      isDryRun,
+      isDraft,
+      reason,
+      findFile,
+      signal,
+      counts,
+      dropsMissing,
+    };
     await importExport(importing, exported);
   });
   const code = tell(counts, isDryRun);
@@ -104,6 +133,18 @@ async function importFolder(
     );
   }
   return code;
+}
+
+/** Calls that save drafts and read them, of collections and globals that have some. */
+function ofDrafts({ ask }: Calls, { collections, globals }: Model): Calls {
+  return {
+    ask(asked) {
+      const [, kind, slug = ''] = /^\/api\/(collections|globals)\/([^/?]+)/.exec(asked.path) ?? [];
+      const target = kind === 'globals' ? globals.get(slug) : collections.get(slug);
+      if (!target?.drafts) return ask(asked);
+      return ask({ ...asked, path: `${asked.path}${asked.path.includes('?') ? '&' : '?'}draft=true` });
+    },
+  };
 }
 
 /** Runs an import on the service; a signal stops it at its next row. */

@@ -22,6 +22,8 @@ export type Importing = {
   state: ImportState | null;
   upsert: string | null;
   isDryRun: boolean;
+  /** Whether rows are saved as drafts. */
+  isDraft: boolean;
   reason: string;
   findFile: FindFile;
   signal: AbortSignal;

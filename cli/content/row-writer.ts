@@ -1,4 +1,4 @@
-import { compileValidator, type Validator } from '../../config/documents.ts';
+import { compileDraftValidator, compileValidator, type Validator } from '../../config/documents.ts';
 import type { Collection } from '../../config/model.ts';
 import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
@@ -23,6 +23,8 @@ type Writing = {
   collection: Collection;
   upsert: string | null;
   isDryRun: boolean;
+  /** Whether rows are saved as drafts. */
+  isDraft: boolean;
   reason: string;
   findFile: FindFile;
 };
@@ -32,7 +34,9 @@ export function rowWriter(writing: Writing): (row: ToWrite) => Promise<WriteResu
   const { calls, collection, upsert, isDryRun, reason } = writing;
   const { slug } = collection;
   const path = `/api/collections/${slug}`;
-  const validator = compileValidator(collection);
+  const { drafts } = collection;
+  const validator =
+    writing.isDraft && drafts ? compileDraftValidator(collection, drafts) : compileValidator(collection);
 
   return async ({ values, source, key }) => {
     const file = collection.upload ? await writing.findFile(source) : null;

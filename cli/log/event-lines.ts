@@ -2,8 +2,8 @@ import type { Actor } from '../../events/facts/envelope.ts';
 import type { EventText } from '../../events/log/event-checks.ts';
 import { eventOf } from '../../events/log/log-reader.ts';
 import { seesAll } from '../../server/access/sight.ts';
+import type { HistoryEntry } from '../../server/audit/entries.ts';
 import { shownText } from '../../server/audit/events.ts';
-import type { HistoryEntry } from '../../server/audit/history.ts';
 import { printable, row, type Terminal } from '../terminal.ts';
 
 /** The lines of the events of a log of this size: columns with titles on a terminal, else JSON. */

@@ -80,9 +80,9 @@ Exit codes: 0 exported. 1 exported, without files that the store does not have, 
   }),
   import: command({
     summary: 'import the rows of a file into a collection, or an export',
-    usage: `annals import COLLECTION FILE [--format F] [--upsert FIELD] [--dry-run] [--files DIR] [--state FILE]
+    usage: `annals import COLLECTION FILE [--format F] [--upsert FIELD] [--draft] [--dry-run] [--files DIR] [--state FILE]
               [--reason TEXT] [--config FILE] [--data DIR] [--accept-clock]
-annals import FOLDER [--dry-run] [--drop-missing] [--state FILE]
+annals import FOLDER [--draft] [--dry-run] [--drop-missing] [--state FILE]
               [--reason TEXT] [--config FILE] [--data DIR] [--accept-clock]
 
 Each row is written by the service, with all its checks and hooks. A row that is refused is printed with its number and each
@@ -91,6 +91,7 @@ content wrote: documents get new ids, and relationships follow them. See docs/im
 
   --format F      ndjson, csv or json (default: by the end of the file name)
   --upsert FIELD  update the document that has the row's value of this unique field, if there is one
+  --draft         save the rows as drafts, where there are drafts: nothing becomes public
   --dry-run       check the rows, and write nothing; hooks do not run
   --drop-missing  leave out relationships to documents that neither the export nor the service has; each is printed
   --files DIR     the folder below which the files of an upload collection are, by the paths in "file"

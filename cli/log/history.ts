@@ -1,13 +1,7 @@
 import { counted } from '../../config/counted.ts';
 import { seesAll } from '../../server/access/sight.ts';
-import {
-  type EntryPage,
-  type History,
-  type HistoryEntry,
-  oneVersion,
-  openHistory,
-  type StreamState,
-} from '../../server/audit/history.ts';
+import { type EntryPage, type HistoryEntry, oneVersion } from '../../server/audit/entries.ts';
+import { type History, openHistory, type StreamState } from '../../server/audit/history.ts';
 import type { CommandLine } from '../../server/settings/command.ts';
 import { cut, printable, refused, row, type Terminal, terminalOf } from '../terminal.ts';
 import { whatHappened, whoIs } from './event-lines.ts';
@@ -52,7 +46,7 @@ export async function showDiff(
         return (await histories.entries(state, oneVersion(version))).entries[0];
       }),
     );
-    const diff = await histories.diff(state.stream, first, last);
+    const { versions: _versions, ...diff } = await histories.diff(state.stream, [first, last], state.version);
     if (flags.json) await print(printable(JSON.stringify({ document: state, from: before, to: after, ...diff })));
     else await printDiff(state, { before, after, diff }, terminalOf(process.stdout, environment));
     return 0;
@@ -97,7 +91,7 @@ async function printJson(state: StreamState, entries: AsyncIterable<HistoryEntry
 type VersionDiff = {
   before: HistoryEntry | null;
   after: HistoryEntry | null;
-  diff: Awaited<ReturnType<History['diff']>>;
+  diff: Omit<Awaited<ReturnType<History['diff']>>, 'versions'>;
 };
 
 async function printDiff(state: StreamState, { before, after, diff }: VersionDiff, terminal: Terminal): Promise<void> {

@@ -1,6 +1,6 @@
-import { categoryOf } from '../../config/schema.ts';
+import { categoryOf, type JsonObject } from '../../config/schema.ts';
 import { didYouMean } from '../../config/suggest.ts';
-import { globalStream, splitStream } from '../../events/facts/catalogue.ts';
+import { globalStream, isDraftOnly, splitStream } from '../../events/facts/catalogue.ts';
 import type { RecordedEvent } from '../../events/facts/log.ts';
 import { eventOf, type LogReader, textAt } from '../../events/log/log-reader.ts';
 import { seesAll } from '../../server/access/sight.ts';
@@ -15,8 +15,8 @@ import { whatHappened } from './event-lines.ts';
 import { declaredIn, namesIn, ofFlag } from './events.ts';
 import { missing, print, readCount, reading } from './reading.ts';
 
-/** A document as of a position; null when it was deleted or erased by then. */
-type Then = { event: RecordedEvent; document: Awaited<ReturnType<History['documentAt']>> };
+/** The public state of a document as of a position; null when it was not public, or was deleted or erased by then. */
+type Then = { event: RecordedEvent; document: JsonObject | null };
 
 /** `annals show`: exit 0 shown, 1 there was no such document then, 2 could not run. */
 export async function showDocument(
@@ -50,6 +50,7 @@ async function showOne(showing: Showing, stream: string): Promise<number> {
     const place = `version ${version} at position ${event.header.position}, ${recordedAt}`;
     const name = printable(stream);
     if (type === 'document.deleted') return refused(`${name} was deleted: ${place}`);
+    if (type === 'document.unpublished' || isDraftOnly(type)) return refused(`${name} was not public: ${place}`);
     if (type === 'document.erased') return refused(`${name} has been erased: ${place}`);
     return refused(`what ${name} said has been erased since: ${place}`);
   }
@@ -98,7 +99,8 @@ async function thenOf({ log, histories, position }: Showing, stream: string): Pr
   const last = log.lastOf(stream, position);
   if (!last) return null;
   const event = eventOf(textAt(log, last.position));
-  return { event, document: await histories.documentAt(event, position) };
+  const { published } = await histories.documentAt(event, position);
+  return { event, document: published };
 }
 
 function jsonOf({ event: { header }, document }: Then): string {

@@ -76,6 +76,23 @@ export type Trashed<Slug extends string = string> = {
   version: number;
 };
 
+/**
+ * An open request for review of a document or global. `version` is the version that it is about, `newest` that of the
+ * newest draft; `to` are the ids of the users who are asked.
+ */
+export type Review = {
+  collection: string | null;
+  global: string | null;
+  id: string | null;
+  title: string;
+  version: number;
+  newest: number;
+  requestedBy: Omit<Actor, 'label'>;
+  requestedAt: string;
+  to: string[];
+  note: string | null;
+};
+
 /** The answer to a login. */
 export type Login<User> = { token: string; user: User };
 
@@ -85,8 +102,8 @@ export type Success = { success: true; message: string };
 /** The actor of an event. `label` is present if `actors: 'names'` was requested. */
 export type Actor = { type: 'user' | 'apiKey' | 'system' | 'anonymous'; id?: string; label?: string | null };
 
-/** An operation that a scope of an API key can allow. */
-export type KeyOperation = 'read' | 'create' | 'update' | 'delete';
+/** An operation that a scope of an API key can allow. `draft`: to read and save drafts, and not to publish. */
+export type KeyOperation = 'read' | 'create' | 'update' | 'delete' | 'draft';
 
 /** A right to the history that an API key may have, or the right to erase. */
 export type KeyAudit = 'headers' | 'payloads' | 'export' | 'erase';
@@ -123,6 +140,10 @@ export type Webhook = {
     | 'document.erased'
     | 'global.updated'
     | 'global.restored'
+    | 'release.failed'
+    | `document.draft.${'created' | 'updated' | 'restored' | 'discarded'}`
+    | `global.draft.${'updated' | 'restored' | 'discarded'}`
+    | `review.${'requested' | 'withdrawn' | 'refused'}`
   )[];
   position: number;
   waiting: number;
@@ -139,10 +160,14 @@ export type Delivery = {
   data: {
     collection?: string;
     global?: string;
+    /** The id of a release that failed. */
+    release?: string;
     id: string | null;
     version: number;
     position: number;
     batch: string | null;
+    /** Why readers see the change, if it is because a draft was published, or a document unpublished. */
+    cause?: 'published' | 'unpublished';
   };
   attempts: number;
   lastAttemptAt: string | null;
@@ -164,6 +189,8 @@ export type Version = {
   rule?: string;
   changed?: string[];
   erased?: true;
+  /** The event is about a draft that the caller may not see. */
+  withheld?: true;
 };
 
 /** The state of a document or global: its newest version, and the position of that version in the log. */
@@ -190,6 +217,20 @@ export type RestorePlan = {
   diff: { field: string; before: unknown; after: unknown }[];
   dangling: { field: string; id: string }[];
   conflicts: { field: string; id?: string }[];
+};
+
+/**
+ * The effect that a publication would have. `version` is the version whose draft would be published; `problems` what a
+ * public document may not lack; `notPublished` the linked documents that are not public; `overwritten` the public
+ * values that became public after the draft was changed, and would be replaced.
+ */
+export type PublicationPlan = {
+  version: number;
+  changes: { field: string; before: unknown; after: unknown }[];
+  problems: { field: string; message: string; code: string }[];
+  notPublished: { field: string; collection: string; id: string; title: string }[];
+  overwritten: { field: string; now: unknown; then: unknown }[];
+  releases: string[];
 };
 
 /**
@@ -229,12 +270,20 @@ export type Undone = Omit<BulkChanged<never>, 'results'> & {
  */
 export type Batch = Page<BatchDocument> & {
   batch: string;
-  call: 'create' | 'upsert' | 'update' | 'delete' | 'undo';
+  call: 'create' | 'upsert' | 'update' | 'delete' | 'publish' | 'unpublish' | 'discard' | 'undo' | 'release';
   recordedAt: string;
   actor: Omit<Actor, 'label'> | null;
   reason: string | null;
   collections: string[];
-  outcomes: { created: number; updated: number; deleted: number; restored: number };
+  outcomes: {
+    created: number;
+    updated: number;
+    deleted: number;
+    restored: number;
+    /** Only if the call published documents. */
+    published?: number;
+    unpublished?: number;
+  };
   undoes: string | null;
   undoneBy: string | null;
 };
@@ -245,7 +294,7 @@ export type BatchDocument = {
   id: string;
   title: string | null;
   version: number;
-  outcome: 'created' | 'updated' | 'deleted' | 'restored';
+  outcome: 'created' | 'updated' | 'deleted' | 'restored' | 'published' | 'unpublished';
 };
 
 /** A session of an account. `isCurrent` is true for the session of the call. */

@@ -28,13 +28,15 @@ export type LogEvents = { docs: LogEvent[]; next: number | null; size: number };
 
 /**
  * A version with the whole document as of that version, in the fields of that time. `document` is null if the document
- * did not exist.
+ * did not exist. `published`, where there are drafts, is what was public; `document` is then the newest state for
+ * callers who may see drafts.
  */
 export type VersionWithDocument = {
   stream: string;
   version: number;
   position: number;
   document: Record<string, unknown> | null;
+  published?: Record<string, unknown> | null;
   event: LogEvent;
   erased?: true;
 };
@@ -60,10 +62,16 @@ export type Difference = Between &
     | { global: StreamState; fields: { field: string; before: unknown; after: unknown }[]; patch: PatchStep[] }
   );
 
-/** A field and the version that set its value. `version` is null if no event set the value. */
-export type BlamedField = { field: string; value: unknown } & (
+/** The version of an event behind a value. */
+type BlamedVersion = Omit<Version, 'reason' | 'changed' | 'erased' | 'withheld'> & { reason: string | null };
+
+/**
+ * A field and the version that set its value. `version` is null if no event set the value. `published`, in a history
+ * with drafts, is the version that made the value public; null if it is not public.
+ */
+export type BlamedField = { field: string; value: unknown; published?: BlamedVersion | null } & (
   | { version: null }
-  | (Omit<Version, 'reason' | 'changed' | 'erased'> & { reason: string | null })
+  | BlamedVersion
 );
 
 /** The version behind each field of a document or global. */

@@ -1,5 +1,5 @@
 import type { FileSource } from '../form.ts';
-import type { CallOptions, KeyedOptions, Moment, OnceOptions, ReasonOptions, WriteOptions } from '../options.ts';
+import type { CallOptions, KeyedOptions, Moment, OnceOptions, ReasonOptions } from '../options.ts';
 import type { ReplaceOptions, UploadOptions } from '../uploading.ts';
 import type {
   Absence,
@@ -15,8 +15,6 @@ import type {
   Login,
   Page,
   Reference,
-  RestorePlan,
-  RestoreSource,
   Session,
   StreamState,
   Success,
@@ -30,7 +28,6 @@ import type {
   AnyConfig,
   CollectionSlug,
   CreateInput,
-  DocumentOf,
   FileOf,
   GlobalSlug,
   GroupPathOf,
@@ -43,11 +40,11 @@ import type {
   UserOf,
   WhereOf,
 } from './config.ts';
+import type { CreateDocument } from './drafts.ts';
 import type { FiguresOf, GroupOrder, ItemOf } from './group-order.ts';
 import type {
   CountOptions,
   CursorOptions,
-  DryRun,
   FindOptions,
   FirstOptions,
   GroupOptions,
@@ -56,10 +53,11 @@ import type {
   PageOptions,
   Paging,
   ReadOptions,
+  ReferenceOptions,
   UncountedOptions,
 } from './reads.ts';
 
-/** The methods of every collection. */
+/** The methods of every collection that read. */
 export type Documents<in out C extends AnyConfig, in out Slug extends string> = {
   /** One page of documents; with `next`, the documents after a cursor. */
   find: {
@@ -115,29 +113,17 @@ export type Documents<in out C extends AnyConfig, in out Slug extends string> = 
     options?: GroupOptions<C, Slug>,
   ) => Promise<{ values: { value: GroupValue; count: number }[]; total: number }>;
   /** The documents and globals with a reference to a document, as far as the caller may read them. */
-  references: (id: string, options?: PageOptions) => Promise<Page<Reference<CollectionSlug<C>, GlobalSlug<C>>>>;
+  references: (id: string, options?: ReferenceOptions) => Promise<Page<Reference<CollectionSlug<C>, GlobalSlug<C>>>>;
   /** The deleted documents that the caller may read and delete, most recently deleted first. */
   trash: (options?: PageOptions) => Promise<Page<Trashed<Slug>>>;
-  /** Replaces the values of the given fields, and returns the whole document. */
-  update: (id: string, data: UpdateInput<C, Slug>, options?: WriteOptions) => Promise<DocumentOf<C, Slug>>;
-  /** Deletes a document, and returns its last state. */
-  delete: (id: string, options?: WriteOptions) => Promise<DocumentOf<C, Slug>>;
-  /**
-   * Restores an earlier state of a document, which may be deleted. With `dryRun`, only returns what the restore would
-   * change.
-   */
-  restore: {
-    (id: string, source: RestoreSource, options: DryRun): Promise<RestorePlan>;
-    (id: string, source: RestoreSource, options?: WriteOptions): Promise<DocumentOf<C, Slug>>;
-  };
   /** The versions of a document, for callers who may read the history. */
   history: (id: string, options?: HistoryOptions) => Promise<{ document: StreamState } & Versions>;
 };
 
 /** The methods of collections that are not upload collections. */
 export type Creation<in out C extends AnyConfig, in out Slug extends string> = {
-  /** Creates a document, and returns it. */
-  create: (data: CreateInput<C, Slug>, options?: KeyedOptions) => Promise<DocumentOf<C, Slug>>;
+  /** Creates a document, and returns it; with `draft` as a draft. */
+  create: CreateDocument<C, Slug>;
 };
 
 /** The documents of a bulk call: by their ids, or all documents that match a filter and that the caller may read. */
@@ -148,13 +134,13 @@ export type Selection<C extends AnyConfig, Slug extends string> =
 /** The options of a bulk call. With `dryRun` nothing is written. */
 export type ChangeOptions = KeyedOptions & { dryRun?: boolean | undefined };
 
+/** The options of a bulk call that is about drafts with `draft`, where there are drafts. */
+export type LineOptions = ChangeOptions & { draft?: boolean | undefined };
+
 /** The methods for many documents, at most 1,000 in a call. A call changes all of its documents or none. */
 export type Bulk<in out C extends AnyConfig, in out Slug extends string> = {
   /** Creates documents. With `dryRun`, only checks them: their ids are not those that the call would give. */
-  createMany: (
-    docs: readonly Omit<CreateInput<C, Slug>, 'password'>[],
-    options?: ChangeOptions,
-  ) => Promise<BulkCreated>;
+  createMany: (docs: readonly Omit<CreateInput<C, Slug>, 'password'>[], options?: LineOptions) => Promise<BulkCreated>;
   /**
    * Updates each document whose value in the unique field `upsertBy` exists already, and creates the others. With
    * `dryRun`, only returns what the call would do.
@@ -166,16 +152,28 @@ export type Bulk<in out C extends AnyConfig, in out Slug extends string> = {
   updateMany: (
     selection: Selection<C, Slug>,
     data: Omit<UpdateInput<C, Slug>, 'password'>,
-    options?: ChangeOptions,
+    options?: LineOptions,
   ) => Promise<BulkChanged<'updated' | 'unchanged'>>;
   /** Deletes documents. With `dryRun`, only returns which. */
-  deleteMany: (selection: Selection<C, Slug>, options?: ChangeOptions) => Promise<BulkChanged<'deleted'>>;
+  deleteMany: (selection: Selection<C, Slug>, options?: LineOptions) => Promise<BulkChanged<'deleted'>>;
+  /** Makes the drafts of documents public. With `dryRun`, only returns which. */
+  publishMany: (
+    selection: Selection<C, Slug>,
+    options?: ChangeOptions,
+  ) => Promise<BulkChanged<'published' | 'unchanged'>>;
+  /** Takes documents out of what is public. With `dryRun`, only returns which. */
+  unpublishMany: (selection: Selection<C, Slug>, options?: ChangeOptions) => Promise<BulkChanged<'unpublished'>>;
+  /** Makes the drafts of documents what is public. With `dryRun`, only returns which. */
+  discardMany: (
+    selection: Selection<C, Slug>,
+    options?: ChangeOptions,
+  ) => Promise<BulkChanged<'discarded' | 'unchanged'>>;
 };
 
 type Upsert<Field, Data> = <const By extends Field>(
   upsertBy: By,
   docs: readonly (Omit<Data, 'password'> & (string extends Field ? unknown : WithValue<Data, By>))[],
-  options?: ChangeOptions,
+  options?: LineOptions,
 ) => Promise<BulkUpserted>;
 
 /** Data with a value at a path, which may lead through objects. */

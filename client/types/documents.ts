@@ -1,5 +1,15 @@
 import type { Json } from '../../config/schema.ts';
-import type { AddedFields, AnyField, FieldsIn, Flat, HasDefault, OptionValue, Plain, Several } from './fields.ts';
+import type {
+  AddedFields,
+  AnyField,
+  FieldsIn,
+  Flat,
+  HasDefault,
+  LineMembers,
+  OptionValue,
+  Plain,
+  Several,
+} from './fields.ts';
 
 /** The members of every document. */
 export type DocumentMembers = { id: string; createdAt: string; updatedAt: string };
@@ -15,6 +25,7 @@ export type Below<Depth extends number> = number extends Depth ? number : [0, 0,
  */
 export type DocumentAnswer<Bases, K, Depth extends number, JoinDepth extends number = Depth> = Flat<
   DocumentMembers &
+    LineMembers<K> &
     Members<Bases, AddedFields<K> | Exclude<FieldsIn<K>, Join>, Depth> &
     Members<Bases, Extract<FieldsIn<K>, Join>, JoinDepth>
 >;
@@ -23,9 +34,10 @@ type Join = { readonly type: 'join' };
 
 /** A global of an answer. Until it is first written, a required field without a default is null. */
 export type GlobalAnswer<Bases, G, Depth extends number> = Flat<
-  GlobalMembers & {
-    [F in FieldsIn<G> as IsHidden<F> extends true ? never : F['name']]: Answer<Bases, F, Depth> | Unwritten<F>;
-  } & { [F in FieldsIn<G> as IsHidden<F> extends true ? F['name'] : never]?: Answer<Bases, F, Depth> | Unwritten<F> }
+  GlobalMembers &
+    LineMembers<G> & {
+      [F in FieldsIn<G> as IsHidden<F> extends true ? never : F['name']]: Answer<Bases, F, Depth> | Unwritten<F>;
+    } & { [F in FieldsIn<G> as IsHidden<F> extends true ? F['name'] : never]?: Answer<Bases, F, Depth> | Unwritten<F> }
 >;
 type Unwritten<F> = F extends { readonly type: ListType } | { readonly hasMany: true }
   ? never

@@ -28,11 +28,27 @@ type AccountEmail = {
   readonly required: true;
   readonly unique: true;
 };
+/** The members that say how a document is published, where there are drafts. */
+export type LineField<K> =
+  IsOn<K, 'drafts'> extends true
+    ?
+        | { readonly name: '__status'; readonly type: 'select'; readonly options: readonly Status[] }
+        | { readonly name: '__publishedAt'; readonly type: 'datetime' }
+        | { readonly name: '__review'; readonly type: 'select'; readonly options: readonly ReviewState[] }
+        | { readonly name: '__editors'; readonly type: 'text'; readonly hasMany: true }
+    : never;
+type Status = 'published' | 'changed' | 'draft';
+type ReviewState = 'open' | 'refused';
+/** The same members in an answer: they are there with `draft`, or if they are selected. */
+export type LineMembers<K> =
+  IsOn<K, 'drafts'> extends true
+    ? { __status?: Status; __publishedAt?: string | null; __review?: ReviewState | null; __editors?: string[] }
+    : unknown;
 /** A field that describes the file of an upload collection. */
 export type FileField = (typeof fileSchemas)[number];
 
-/** Whether `auth` or `upload` is switched on, by `true` or by options. */
-export type IsOn<K, Option extends 'auth' | 'upload'> =
+/** Whether `auth`, `upload` or `drafts` is switched on, by `true` or by options. */
+export type IsOn<K, Option extends 'auth' | 'upload' | 'drafts'> =
   K extends Readonly<Record<Option, infer Value>> ? (Value extends true | object ? true : false) : false;
 
 /**

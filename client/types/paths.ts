@@ -1,4 +1,4 @@
-import type { AddedFields, AnyField, FieldsIn, OptionValue } from './fields.ts';
+import type { AddedFields, AnyField, FieldsIn, LineField, OptionValue } from './fields.ts';
 
 /** The operators of every field with a single value. */
 export interface ValueFilter<Value> {
@@ -43,7 +43,7 @@ export type AnyFilter = { [operator in keyof (OrderFilter<unknown> & TextFilter 
 type Entry = { path: string; field: unknown; filter: unknown; sorts: boolean; to: string | null; isList: boolean };
 
 /** Every path inside the documents of a collection, derived from a configuration. */
-export type EntriesOf<K> = EntriesIn<ServerField | AddedFields<K> | FieldsIn<K>, '', false>;
+export type EntriesOf<K> = EntriesIn<ServerField | LineField<K> | AddedFields<K> | FieldsIn<K>, '', false>;
 
 type ServerField =
   | { readonly name: 'id'; readonly type: 'id' }

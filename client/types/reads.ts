@@ -9,8 +9,19 @@ export type ReadOptions<Depth extends number = number, Select = string> = CallOp
   depth?: Depth | undefined;
   /** The moment to read; default: now. */
   asOf?: Moment | undefined;
-  /** The members to return, by dotted path; default: all. */
-  select?: Select | readonly Select[] | undefined;
+  /** Reads the drafts of a collection or global that has drafts, as far as the caller may; default: what is public. */
+  draft?: boolean | undefined;
+} & Ahead & {
+    /** The members to return, by dotted path; default: all. */
+    select?: Select | readonly Select[] | undefined;
+  };
+
+/** Reads the site as it would be; `asOf` may also be a time to come, for callers who may read drafts. */
+export type Ahead = {
+  /** The id of a release: reads as if it were published now. */
+  release?: string | undefined;
+  /** A token of `previewToken` with a `view`: reads what it shows; no credential counts. */
+  preview?: string | undefined;
 };
 
 /**
@@ -80,13 +91,14 @@ export type CursorOptions<
 
 /** The options of a count. */
 export type CountOptions<C extends AnyConfig, Slug extends string> = CallOptions &
-  WordsOrMoment<C> & { where?: WhereOf<C, Slug> | undefined };
+  WordsOrMoment<C> & { where?: WhereOf<C, Slug> | undefined; draft?: boolean | undefined } & Ahead;
 
 /** The options of a grouping. The answer has at most `limit` groups; default 10. */
 export type GroupOptions<C extends AnyConfig, Slug extends string> = CallOptions & {
   where?: WhereOf<C, Slug> | undefined;
   limit?: number | undefined;
   asOf?: Moment | undefined;
+  draft?: boolean | undefined;
 };
 
 /** The options of a page of a list: its number, from 1, and its number of entries, at most 100; default 10. */
@@ -95,7 +107,10 @@ export type Paging = CallOptions & {
   page?: number | undefined;
 };
 
-/** The options of a page of references or of deleted documents. */
+/** The options of a page of references. */
+export type ReferenceOptions = PageOptions & { draft?: boolean | undefined };
+
+/** The options of a page of deleted documents. */
 export type PageOptions = Paging & { asOf?: Moment | undefined };
 
 /**
@@ -105,6 +120,7 @@ export type PageOptions = Paging & { asOf?: Moment | undefined };
 export type SearchOptions<C extends AnyConfig> = CallOptions & {
   limit?: number | undefined;
   collections?: readonly CollectionSlug<C>[] | undefined;
+  draft?: boolean | undefined;
 };
 
 /** The options of a page of a history: `limit` versions after the version `next`. */

@@ -1,4 +1,4 @@
-import type { CollectionAdmin, GlobalAdmin, RichTextOptions, ShownField } from '../../config/schema.ts';
+import type { CollectionAdmin, GlobalAdmin, RichTextOptions, ShownDrafts, ShownField } from '../../config/schema.ts';
 
 export type { FieldType } from '../../config/field-types.ts';
 export type { Operator } from '../../config/operators.ts';
@@ -15,11 +15,13 @@ export type CollectionSchema = {
   labels: { singular: string; plural: string } | null;
   auth: boolean;
   upload: false | { maxFileSize: number; mimeTypes?: string[] };
+  /** The options of drafts; absent without drafts. */
+  drafts?: ShownDrafts;
   history: 'public' | null;
   requireReason: boolean;
   admin: CollectionAdmin;
   fields: FieldSchema[];
-  access?: { read: boolean; create: boolean; update: boolean; delete: boolean };
+  access?: { read: boolean; create: boolean; update: boolean; delete: boolean } & DraftRights;
 };
 
 /** A configured global. */
@@ -28,8 +30,13 @@ export type GlobalSchema = {
   label: string | null;
   admin: GlobalAdmin;
   fields: FieldSchema[];
-  access?: { read: boolean; update: boolean };
+  /** The options of drafts; absent without drafts. */
+  drafts?: ShownDrafts;
+  access?: { read: boolean; update: boolean } & DraftRights;
 };
+
+/** The rights to drafts; absent without drafts. */
+type DraftRights = { readDrafts?: boolean; publish?: boolean };
 
 /** A right to the history. */
 export type AuditScope = 'headers' | 'payloads' | 'export';

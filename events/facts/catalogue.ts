@@ -7,8 +7,28 @@ export const schemaVersionOf = {
   'document.deleted': 1,
   'document.restored': 1,
   'document.erased': 1,
+  'document.draft.created': 1,
+  'document.draft.updated': 1,
+  'document.draft.restored': 1,
+  'document.draft.discarded': 1,
+  'document.published': 1,
+  'document.unpublished': 1,
   'global.updated': 1,
   'global.restored': 1,
+  'global.draft.updated': 1,
+  'global.draft.restored': 1,
+  'global.draft.discarded': 1,
+  'global.published': 1,
+  'review.requested': 1,
+  'review.withdrawn': 1,
+  'review.refused': 1,
+  'release.created': 1,
+  'release.updated': 1,
+  'release.item.set': 1,
+  'release.item.removed': 1,
+  'release.published': 1,
+  'release.failed': 1,
+  'release.archived': 1,
   'schema.changed': 1,
   'login.succeeded': 1,
   'login.failed': 1,
@@ -44,6 +64,21 @@ export const schemaVersionOf = {
 export function isKnown({ type, schemaVersion }: { type: string; schemaVersion: number }): boolean {
   const versions: Record<string, number> = schemaVersionOf;
   return Object.hasOwn(versions, type) && schemaVersion <= (versions[type] ?? 0);
+}
+
+/** Whether events of this type change drafts, or what is said about them, and never what is public. */
+export function isDraftOnly(type: string): boolean {
+  return /^(?:document|global)\.draft\.|^review\./.test(type);
+}
+
+/** Whether the `data` of events of this type is the fields of a new document. */
+export function isCreation(type: string): boolean {
+  return type === 'document.created' || type === 'document.draft.created';
+}
+
+/** Whether events of this type make a draft public. */
+export function isPublication(type: string): boolean {
+  return type === 'document.published' || type === 'global.published';
 }
 
 /** Every type of event. `docs/events.md` says what each one's `data` holds. */
@@ -100,7 +135,20 @@ export const clockStream = 'system/clock';
 /** The stream of stored files that were lost, and that were found again. */
 export const filesStream = 'system/files';
 
-/** The streams of the service itself. A log need not have events of each. */
+/** The name of the streams of all releases. */
+export const releasesStream = 'system/releases';
+
+/** The stream of one release. */
+export function releaseStream(id: string): string {
+  return `${releasesStream}/${id}`;
+}
+
+/** The id of the release that a stream is of; null for any other stream. */
+export function releaseIdOf(stream: string): string | null {
+  return stream.startsWith(`${releasesStream}/`) ? stream.slice(releasesStream.length + 1) : null;
+}
+
+/** The streams of the service itself, and the name of those of releases. A log need not have events of each. */
 export const serviceStreams: readonly string[] = [
   schemaStream,
   auditStream,
@@ -108,6 +156,7 @@ export const serviceStreams: readonly string[] = [
   keyStream,
   apiKeyStream,
   filesStream,
+  releasesStream,
 ];
 
 /** Takes a stream's name apart: `posts/0198…` → `['posts', '0198…']`. */

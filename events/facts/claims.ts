@@ -27,6 +27,21 @@ export function uniqueFields(category: Category, fields: readonly FieldSchema[],
   });
 }
 
+/** The same fields, with the scopes in which their values are held among drafts. */
+export function amongDrafts(unique: readonly UniqueField[]): UniqueField[] {
+  return unique.map((field) => ({ ...field, scope: `${field.scope}${draftMark}` }));
+}
+
+/** The end of a scope of drafts. A field cannot have such a name. */
+const draftMark = '#draft';
+
+/** The path of the field of a scope, and whether its values are held among drafts. */
+export function partsOfScope(scope: string): { path: string; isOfDrafts: boolean } {
+  const isOfDrafts = scope.endsWith(draftMark);
+  const end = isOfDrafts ? -draftMark.length : undefined;
+  return { path: scope.slice(scope.indexOf('.') + 1, end), isOfDrafts };
+}
+
 /** The claims a document holds: one per unique field that has a value. */
 export function claimsOf(unique: readonly UniqueField[], values: JsonObject): Claim[] {
   return unique.flatMap((field) => {

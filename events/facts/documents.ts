@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Category, isObject, type Json, type JsonObject } from '../../config/schema.ts';
-import { documentStream, globalStream } from './catalogue.ts';
+import { documentStream, globalStream, isDraftOnly, isPublication } from './catalogue.ts';
 import { claimChanges, claimsOf, type UniqueField } from './claims.ts';
 import { type Change, changeOf } from './log.ts';
 
@@ -119,13 +119,15 @@ function nextTime({ document }: Current, at: number): string {
 }
 
 /**
- * Applies an event's `data` to a document: the fields after the event, or null if the document is gone. Pure, and total
- * over all events ever recorded.
+ * Applies an event's `data` to the public state of a document: the fields after the event, or null if there is no such
+ * state. Pure, and total over all events ever recorded. Events of drafts change nothing here.
  */
 export function foldDocument(before: JsonObject | null, type: string, data: JsonObject): JsonObject | null {
+  if (isDraftOnly(type)) return before;
   if (type === 'document.created') return data;
-  if (type === 'document.deleted' || type === 'document.erased') return null;
+  if (type === 'document.deleted' || type === 'document.erased' || type === 'document.unpublished') return null;
   if (type === 'document.restored' || type === 'global.restored') return objectOf(data.document);
+  if (isPublication(type) && isObject(data.document)) return data.document;
   const after: JsonObject = { ...before, ...objectOf(data.set) };
   for (const name of Array.isArray(data.unset) ? data.unset : []) delete after[String(name)];
   return after;

@@ -38,7 +38,16 @@ export type Header = {
 export type Payload = { salt: string; data: JsonObject; context: Context };
 
 /** The kinds of bulk calls. */
-export type BulkKind = 'create' | 'upsert' | 'update' | 'delete' | 'undo';
+export type BulkKind =
+  | 'create'
+  | 'upsert'
+  | 'update'
+  | 'delete'
+  | 'publish'
+  | 'unpublish'
+  | 'discard'
+  | 'undo'
+  | 'release';
 
 /**
  * The personal data and free text of an event, kept out of the header; in an event of a bulk call also its kind, and

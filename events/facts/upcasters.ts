@@ -9,7 +9,7 @@ import {
   memberOf,
 } from '../../config/schema.ts';
 import { readTime } from '../../config/times.ts';
-import { type EventType, splitStream } from './catalogue.ts';
+import { type EventType, isCreation, splitStream } from './catalogue.ts';
 import type { Header } from './envelope.ts';
 import { type Epoch, followNames, keyedFields, type Renames } from './lineage.ts';
 
@@ -72,9 +72,9 @@ export function previousOf(field: DataField, old: ReadonlyMap<string, DataField>
  * update in `set`.
  */
 function onFields(type: EventType, data: JsonObject, change: (values: JsonObject) => JsonObject): JsonObject {
-  if (type === 'document.created') return change(data);
+  if (isCreation(type)) return change(data);
   const result = { ...data };
-  if (isObject(data.document) && type.endsWith('.restored')) result.document = change(data.document);
+  if (isObject(data.document)) result.document = change(data.document);
   if (isObject(data.set)) result.set = change(data.set);
   return result;
 }
@@ -83,7 +83,7 @@ type TypeAndPosition = Pick<Header, 'type' | 'position'>;
 
 function renameData(renames: Renames, { type, position }: TypeAndPosition, data: JsonObject): JsonObject {
   const result = onFields(type, data, (values) => renameFields(renames, position, values));
-  if (type === 'document.created' || !Array.isArray(data.unset)) return result;
+  if (isCreation(type) || !Array.isArray(data.unset)) return result;
   return { ...result, unset: data.unset.map((name) => renames.names.get(String(name)) ?? name) };
 }
 

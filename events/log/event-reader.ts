@@ -52,8 +52,8 @@ export function readEvents(db: Sqlite, tree: StoredTree) {
     streamTextsWithin,
     /**
      * Reads a part of the log: the stored texts of the events at positions `after + 1` to `upTo` whose stream is in it,
-     * and of all that erased something. With `isWhole` all other events come too, without their payloads, so that a
-     * missing one is noticed.
+     * and of all that erased something. With `isWhole` all other events come too, so that a missing one is noticed:
+     * those about reviews, which ask for mails, with their payloads, the others without.
      */
     part: (isIn: (stream: string) => boolean, isWhole: boolean) => partReader(parts, isIn, isWhole),
     erasureTexts,
@@ -92,9 +92,11 @@ function partReader(
 ): (after: number, upTo: number) => EventText[] {
   const { db, proven, requireHeader, withPayloads } = parts;
   db.function('in_part', { directOnly: true }, (stream: unknown) => Number(isIn(String(stream))));
+  const ofReviews = isWhole ? `OR instr(header, '"type":"review.')` : '';
   const select = db.prepare<[after: number, upTo: number], StoredEvent>(
     `SELECT ${eventColumns} FROM headers AS events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ?
-     AND (in_part(stream) OR EXISTS (SELECT 1 FROM erasures WHERE erasures.position = events.position)) ORDER BY position`,
+     AND (in_part(stream) ${ofReviews} OR EXISTS (SELECT 1 FROM erasures WHERE erasures.position = events.position))
+     ORDER BY position`,
   );
   if (!isWhole) return (after, upTo) => proven(() => select.all(after, upTo));
   return (after, upTo) => {

@@ -22,6 +22,7 @@ export type VaultPort = {
     | 'logKeys'
     | 'apiKeys'
     | 'previews'
+    | 'previewTokens'
     | 'unsavedChanges'
     | 'preferences'
     | 'replays']: Asynchronous<
@@ -32,13 +33,15 @@ export type VaultPort = {
 
 /** The port to a vault that is a file of this process. */
 export function portOf(vault: Vault): VaultPort {
-  const { passwords, counters, logKeys, apiKeys, previews, unsavedChanges, preferences, replays } = vault;
+  const { passwords, counters, logKeys, apiKeys, previews, previewTokens, unsavedChanges, preferences, replays } =
+    vault;
   return {
     passwords: asynchronous(passwords),
     counters: asynchronous(counters),
     logKeys: asynchronous(logKeys),
     apiKeys: asynchronous(apiKeys),
     previews: asynchronous(previews),
+    previewTokens: asynchronous(previewTokens),
     unsavedChanges: asynchronous(unsavedChanges),
     preferences: asynchronous(preferences),
     replays: asynchronous(replays),

@@ -105,6 +105,14 @@ export const vaultTables: readonly VaultTable[] = [
     select: 'SELECT user AS owner, data FROM preferences',
     insert: 'INSERT INTO preferences (user, padding, data) VALUES (:owner, zeroblob(4096), :data)',
   },
+  plain('preview_tokens', [
+    'id text',
+    'hash text',
+    'maker text',
+    'view text',
+    'created_at bigint',
+    'expires_at bigint',
+  ]),
   plain('replays', [
     'key text',
     'attempt text',

@@ -9,6 +9,7 @@ import type { KnownKey } from './key-replacement.ts';
 import { type KnownKeys, learnLogKeys, openLogKeys, readLogKeys } from './log-keys.ts';
 import { commitmentSecret, openPasswords } from './passwords.ts';
 import { openPreferences } from './preferences.ts';
+import { openPreviewTokens } from './preview-tokens.ts';
 import { openPreviews } from './previews.ts';
 import { openReplays } from './replays.ts';
 import { openUnsavedChanges } from './unsaved-changes.ts';
@@ -37,6 +38,7 @@ export function openVault(path: string) {
       commitments: secrets.secret(keySecretNames.commitments),
     }),
     previews: openPreviews(db),
+    previewTokens: openPreviewTokens(db),
     unsavedChanges: openUnsavedChanges(db),
     preferences: openPreferences(db),
     replays: openReplays(db),

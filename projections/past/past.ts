@@ -1,5 +1,6 @@
 import { type GroupRequest, type Groups, groupsOf } from '../query/groups.ts';
 import { compileAll, type JoinField, type JoinSources, readsDocuments, sourcesIn } from '../query/joins.ts';
+import { type LineFacts, lineFactsIn } from '../query/line-facts.ts';
 import {
   countIn,
   docOf,
@@ -12,6 +13,7 @@ import {
   type Prepare,
   pageOf,
 } from '../query/lists.ts';
+import { overlayIn, overlayOf } from '../query/overlay.ts';
 import {
   compileForOne,
   compileWhere,
@@ -26,9 +28,10 @@ import { intact } from '../tables/damage.ts';
 import { viewAtBound } from '../tables/past-tables.ts';
 import type { Tables } from '../tables/tables.ts';
 import { inTexts } from '../tables/value-locations.ts';
-import type { SnapshotBudget } from './snapshot-budget.ts';
+import { type Outlook, type OutlookPart, openOutlooks } from './outlook.ts';
+import { openBudget, type SnapshotBudget } from './snapshot-budget.ts';
 import type { SnapshotLease } from './snapshot-store.ts';
-import { openSnapshots, type SnapshotLimits, type Snapshots } from './snapshots.ts';
+import { openSnapshots, type SnapshotLimits, type Snapshots, snapshotLimits } from './snapshots.ts';
 
 export type Past = ReturnType<typeof openPast>;
 
@@ -43,8 +46,9 @@ type Moment = { snapshots: Snapshots; position: number };
  *
  * @param budget the memory of this thread for copies of tables; by default this reader has its own.
  */
-export function openPast(path: string, limits?: SnapshotLimits, budget?: SnapshotBudget) {
+export function openPast(path: string, limits: SnapshotLimits = snapshotLimits, budget: SnapshotBudget = openBudget()) {
   const snapshots = openSnapshots(path, limits, budget);
+  const outlooks = openOutlooks({ path, limits, budget });
   return {
     /** Whether a document was there and met a condition. Nothing is copied, whatever the condition goes through. */
     matches: (position: number, tables: Tables, { id, where }: { id: string; where: Where }): Promise<boolean> =>
@@ -64,7 +68,15 @@ export function openPast(path: string, limits?: SnapshotLimits, budget?: Snapsho
     /** Groups of the documents that were there and met a condition. */
     groups: (position: number, tables: Tables, request: GroupRequest): Promise<Groups> =>
       groupsAt({ snapshots, position }, tables, request),
-    close: snapshots.close,
+    /** How documents with drafts were published, by id. */
+    facts: (position: number, tables: Tables, ids: readonly string[]): Promise<Map<string, LineFacts>> =>
+      onTables({ snapshots, position }, [], ({ prepare, tablesFor }) => lineFactsIn(tablesFor(tables), ids, prepare)),
+    /** The public state with other states of some documents, kept under a key, see {@link openOutlooks}. */
+    outlook: (key: string, parts: () => readonly OutlookPart[]): Outlook => outlooks.hold(key, parts),
+    close(): Promise<void> {
+      outlooks.close();
+      return snapshots.close();
+    },
   };
 }
 
@@ -80,12 +92,36 @@ async function onTables<T>(
   read: readonly Tables[],
   query: (lease: SnapshotLease) => T,
 ): Promise<T> {
-  const lease = await snapshots.hold(position, read);
+  const lease = await snapshots.hold(position, read.flatMap(layersOf));
   try {
-    return query(lease);
+    return query({ ...lease, ...withOverlays(lease) });
   } finally {
     lease.release();
   }
+}
+
+/** The tables that are copied for an overlay: its two, and those that its conditions go through. */
+function layersOf(tables: Tables): Tables[] {
+  const overlay = overlayIn(tables);
+  if (!overlay) return [tables];
+  const { under, over, shown } = overlay;
+  return [under, over, ...relatedIn(shown.under), ...relatedIn(shown.over)];
+}
+
+/** Makes overlays of the tables as they stood. */
+function withOverlays({ tablesFor, rowsOf }: SnapshotLease): Pick<SnapshotLease, 'tablesFor' | 'rowsOf'> {
+  const own = (tables: Tables): Tables => {
+    const overlay = overlayIn(tables);
+    if (!overlay) return tablesFor(tables);
+    const { under, over, shown } = overlay;
+    const then = (where: Where | null) => where && withTables(where, own);
+    return overlayOf({
+      under: tablesFor(under),
+      over: tablesFor(over),
+      shown: { under: then(shown.under), over: then(shown.over) },
+    });
+  };
+  return { tablesFor: own, rowsOf: (tables) => (overlayIn(tables) ? null : rowsOf(tables)) };
 }
 
 function someOf(moment: Moment, tables: Tables, { ids, where, only }: SomeRequest): Promise<Map<string, string>> {

@@ -7,6 +7,7 @@ import type { Tables } from '../tables/tables.ts';
 import { pageFound, type SearchRequest } from './found.ts';
 import { type GroupRequest, groupsOf, registerGroups } from './groups.ts';
 import { type CollectionCaches, type KeptRow, keepsNothing, type ValueCache } from './kept-rows.ts';
+import { lineFactsIn } from './line-facts.ts';
 import {
   docOf,
   everything,
@@ -55,6 +56,8 @@ export function openDocuments(db: Sqlite, tables: Tables, { factors = measured, 
     ...openVersions(db, tables),
     ...openLists(db, tables, { prepare, factors, pages: kept.pages }),
     groups: (request: GroupRequest) => groupsOf(tables, request, prepare),
+    /** How documents with drafts are published, by id. */
+    facts: (ids: readonly string[]) => lineFactsIn(tables, ids, prepare),
   };
 }
 
@@ -226,6 +229,8 @@ function openLists(db: Sqlite, tables: Tables, { prepare, factors, pages }: List
   return {
     /** How many documents there are. */
     size: totals.documents,
+    /** How many documents meet a condition, in the transaction of the caller; see `openTotals`. */
+    total: totals.total,
     /** A page of the documents that meet a condition, and how many do. */
     list(request: ListRequest): Page {
       const key = pageKey(request);

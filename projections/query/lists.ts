@@ -92,7 +92,7 @@ export function pageOf(tables: Tables, request: ListRequest, reading: ListTools)
 }
 
 /** The number up to which documents are counted if their total is not requested: enough to choose a plan. */
-function boundOf(end: number, { few, many }: typeof measured): number {
+export function boundOf(end: number, { few, many }: typeof measured): number {
   return Math.min(Math.max(few * end, Math.min(many * end, 10_000)) + 1, Number.MAX_SAFE_INTEGER);
 }
 
@@ -139,7 +139,7 @@ function pageAfter(
   return { texts: shown, total: found, hasNext: texts.length > limit, marks };
 }
 
-function withoutIndex({ value, isDescending }: SortTerm): SortTerm {
+export function withoutIndex({ value, isDescending }: SortTerm): SortTerm {
   return { value: { text: `+${value.text}`, values: value.values }, isDescending };
 }
 
@@ -148,12 +148,14 @@ function withoutIndex({ value, isDescending }: SortTerm): SortTerm {
  * which keeps its order. A bare `LIMIT ?` would be planned anew for every number.
  */
 function pageIn(tables: Tables, { condition, order, only }: { condition: Sql; order: string; only: Members }): string {
-  const { documents, texts, isPast } = tables;
+  const { documents, texts, isPast, overlay } = tables;
   const doc = docOf(tables, only);
   const met = `${interruptibleScan(tables, 'd')}${condition.text}`;
   const page = (columns: string) =>
     `(SELECT ${columns} FROM ${documents} AS d WHERE ${met} ORDER BY ${order} LIMIT ? + 0 OFFSET ? + 0)`;
-  if (isPast) return `SELECT ${inTexts(tables, 'page', doc)} FROM ${page('d.key, d.valid_from')} AS page`;
+  const ofOverlay = overlay ? ', d.is_over' : '';
+  if (isPast || overlay)
+    return `SELECT ${inTexts(tables, 'page', doc)} FROM ${page(`d.key, d.valid_from${ofOverlay}`)} AS page`;
   return `SELECT ${doc} FROM ${page('d.key')} AS page CROSS JOIN ${texts} AS t ON t.key = page.key`;
 }
 
@@ -161,7 +163,7 @@ function pageIn(tables: Tables, { condition, order, only }: { condition: Sql; or
  * The column with the text of a document, or an expression that makes a text of some of its members, in their order.
  * SQLite takes a third to a quarter of the time of parsing and writing the text in JavaScript.
  */
-export function docOf({ fields }: Tables, only: Members): string {
+export function docOf({ fields }: Pick<Tables, 'fields'>, only: Members): string {
   if (only === null) return 'doc';
   const names = ['createdAt', 'updatedAt', ...fields.filter(({ type }) => type !== 'join').map(({ name }) => name)];
   const members = ['id', ...names.filter((name) => only.has(name))];

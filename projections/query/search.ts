@@ -2,7 +2,7 @@ import { type TextField, textIn } from '../../config/text-fields.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { trigramText } from '../tables/fold.ts';
 import { requireUninterrupted } from '../tables/interruption.ts';
-import { jsonPath } from '../tables/tables.ts';
+import { isInTextIndex, jsonPath } from '../tables/tables.ts';
 import { type TableRow, type ValueLocation, valueAt } from '../tables/value-locations.ts';
 import { holds, type SearchTerm } from '../tables/words.ts';
 import type { Sql } from './where.ts';
@@ -16,7 +16,7 @@ export type Search = { terms: readonly SearchTerm[]; fields: readonly TextField[
 /** Compiles a search for a row: each term must be in one of the fields, not all in the same. */
 export function compileSearch({ terms, fields, index }: Search, place: ValueLocation): Sql {
   if (terms.length === 0 || fields.length === 0) return { text: '0', values: [] };
-  if (index && place.row) {
+  if (index && place.row && isInTextIndex(place.row.tables)) {
     return { text: inIndex(place.row, index), values: [matchIn({ terms, index })] };
   }
   const parts = terms.map((term) => someHolds(term, fields, place));

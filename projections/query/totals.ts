@@ -3,7 +3,7 @@ import type { Sqlite } from '../../storage/sqlite.ts';
 import { createCache } from '../tables/cache.ts';
 import { intact } from '../tables/damage.ts';
 import { replacedSince } from '../tables/past-tables.ts';
-import type { Tables } from '../tables/tables.ts';
+import { isInTextIndex, type Tables } from '../tables/tables.ts';
 import { countFound, indexedSearchIn } from './found.ts';
 import { countIn, everything, type Prepare } from './lists.ts';
 import { compile, type Sql, spotIn, type Where } from './where.ts';
@@ -53,7 +53,7 @@ export function openTotals(db: Sqlite, tables: Tables, prepare: Prepare) {
   function total(counted: CountedCondition, most = Number.POSITIVE_INFINITY): number {
     const { where, condition } = counted;
     if (where === null || condition.text === everything.text) return documents();
-    const served = indexedSearchIn(where);
+    const served = isInTextIndex(tables) ? indexedSearchIn(where) : null;
     // Not kept: the index may be behind the position of the tables.
     if (served) return countFound(tables, served, prepare);
     const position = positionNow();
@@ -122,7 +122,7 @@ function changeSince(tables: Tables, where: Where): Sql {
  * Compiles a condition for rows that are found by their keys: no other index serves it, and links are looked up in each
  * document.
  */
-function forFew(where: Where, tables: Tables): Sql {
+export function forFew(where: Where, tables: Tables): Sql {
   return compile(where, spotIn({ tables, alias: 'd', onlyIndex: '' }, { lastAlias: 0, isForOne: true }));
 }
 

@@ -1,7 +1,7 @@
 import type { Operator } from '../../config/operators.ts';
 import { fold } from '../tables/fold.ts';
 import { interruptibleOnce, interruptibleScan } from '../tables/interruption.ts';
-import { jsonPath, type Tables } from '../tables/tables.ts';
+import { isInTextIndex, jsonPath, type Tables } from '../tables/tables.ts';
 import {
   columnOf,
   eachOf,
@@ -218,8 +218,11 @@ function compileSteps(where: Condition, index: number, spot: QueryLocation): Sql
 }
 
 /** The row of one document. Its id is inside the query: for an id outside, SQLite would look through all of a view. */
-export function oneOf({ documents, documentBy }: Tables, id: string): string {
-  return documentBy?.(id) ?? `(SELECT * FROM ${documents} WHERE id = ${id})`;
+export function oneOf({ documents, documentBy, overlay }: Tables, id: string): string {
+  if (!overlay) return documentBy?.(id) ?? `(SELECT * FROM ${documents} WHERE id = ${id})`;
+  const { under, over, select } = overlay;
+  const rowOf = ([before, after]: readonly [string, string], tables: Tables) => before + oneOf(tables, id) + after;
+  return `(${rowOf(select.under, under)} UNION ALL ${rowOf(select.over, over)})`;
 }
 
 /** Whether some entry of a list of texts is among others, by the rows of the link table if there are any. */
@@ -251,6 +254,8 @@ function someIn(spot: QueryLocation, meets: (entry: string) => string): string {
 
 function compileLeaf({ leaf, operator, values, trigrams }: Condition, at: QueryLocation): Sql {
   const place = { ...at, path: [...at.path, leaf.name] };
+  if (leaf.name === '__editors' && place.row && place.path.length === 1)
+    return compileEditors(place.row, operator, values);
   if (leaf.kind === 'list' && operator !== 'exists') {
     const among = someOf(place, { text: holes(values), values: [...values] });
     return operator === 'not_in' ? { text: `NOT ${among.text}`, values: among.values } : among;
@@ -266,9 +271,17 @@ function compileLeaf({ leaf, operator, values, trigrams }: Condition, at: QueryL
   const compared = operators[operator](valueAt(place, leaf.kind), values);
   const condition = isInColumn(place) ? compared : { ...compared, text: interruptibleOnce(place.row, compared.text) };
   const { onlyIndex = null } = place.row ?? {};
-  if (!trigrams || !place.row || onlyIndex !== null || place.row.tables.isPast) return condition;
+  if (!trigrams || !place.row || onlyIndex !== null || !isInTextIndex(place.row.tables)) return condition;
   const found = compileTrigrams(trigrams, place.row, String(values[0]));
   return { text: `(${found.text} AND ${condition.text})`, values: [...found.values, ...condition.values] };
+}
+
+/** A condition on the callers who changed what is not public, by the ids in the column `editors`. */
+function compileEditors({ tables, alias }: TableRow, operator: Operator, values: readonly Bound[]): Sql {
+  if (!tables.overlay && tables.line !== 'draft') return { text: operator === 'not_in' ? '1' : '0', values: [] };
+  if (operator === 'exists') return { text: `${alias}.editors ${values[0] === 1 ? '<>' : '='} '{}'`, values: [] };
+  const among = `EXISTS (SELECT 1 FROM json_tree(${alias}.editors) AS e WHERE e.type = 'text' AND e.atom IN (${holes(values)}))`;
+  return { text: operator === 'not_in' ? `NOT ${among}` : among, values: [...values] };
 }
 
 /**

@@ -12,6 +12,7 @@ import { auditTables } from '../tables/audit.ts';
 import { removeDatabase } from '../tables/files.ts';
 import type { Projection } from '../tables/projection.ts';
 import { openProjector } from '../tables/projector.ts';
+import { releaseTables } from '../tables/releases.ts';
 import { createIndexes, createTables, quote, type Tables, tablesOf, unquoted } from '../tables/tables.ts';
 import type { Beat } from './helpers.ts';
 
@@ -164,7 +165,8 @@ export function mergeShares(path: string, parts: readonly string[], { tables, ca
       INSERT INTO counts SELECT key, sum(documents) FROM (${counts}) GROUP BY key;
       DELETE FROM erasures;
     `);
-    const whole = [...Object.values(auditTables), ...accountTables, apiKeyTable, 'erasures', 'checkpoint'];
+    const small = [...accountTables, apiKeyTable, ...Object.values(releaseTables)];
+    const whole = [...Object.values(auditTables), ...small, 'erasures', 'checkpoint'];
     for (const table of whole) db.exec(`INSERT INTO main.${table} SELECT * FROM part0.${table}`);
     createIndexes(db, tables);
     db.exec('COMMIT');

@@ -2,6 +2,7 @@ import { affinityOf, isList } from '../../config/field-types.ts';
 import { fieldsOfObject, isNesting } from '../../config/nesting.ts';
 import {
   type Category,
+  type CollectionSchema,
   categoryOf,
   type DataField,
   dataFields,
@@ -10,13 +11,13 @@ import {
   type Schema,
 } from '../../config/schema.ts';
 import { documentStream } from '../../events/facts/catalogue.ts';
-import { claimOf, uniqueFields } from '../../events/facts/claims.ts';
+import { amongDrafts, claimOf, type UniqueField, uniqueFields } from '../../events/facts/claims.ts';
 import type { Claim } from '../../events/facts/log.ts';
 import { previousOf } from '../../events/facts/upcasters.ts';
 import type { LogReader } from '../../events/log/log-reader.ts';
 import type { Finding } from '../../events/proof/seen-heads.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
-import { jsonPath, quote } from '../tables/tables.ts';
+import { draftKey, jsonPath, quote } from '../tables/tables.ts';
 
 /** Gives the path under which the documents of a read file have the value of a field; null if they have none. */
 type Locate = (category: Category, path: readonly string[]) => readonly string[] | null;
@@ -58,9 +59,23 @@ function previousPath(
   return inside && [previous.name, ...inside];
 }
 
-/** The live documents of a collection: their ids and texts. */
-function documentsIn(category: Category): string {
-  return `${quote(`documents ${category}`)} JOIN ${quote(`texts ${category}`)} USING (key)`;
+/** The live documents of a collection: their ids and texts. @param key of its tables */
+function documentsIn(key: string): string {
+  return `${quote(`documents ${key}`)} JOIN ${quote(`texts ${key}`)} USING (key)`;
+}
+
+/**
+ * The documents among which a value is unique: those that are public, and, if the read file has drafts, the newest
+ * states of all.
+ */
+function linesIn(db: Sqlite, category: Category): { from: string; what: string }[] {
+  const published = { from: documentsIn(category), what: 'documents' };
+  const key = draftKey(category);
+  const hasDrafts = db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(`documents ${key}`) !== undefined;
+  if (!hasDrafts) return [published];
+  const others = `SELECT key, id, doc FROM ${documentsIn(category)}
+    WHERE id NOT IN (SELECT id FROM ${quote(`documents ${key}`)})`;
+  return [published, { from: `(SELECT key, id, doc FROM ${documentsIn(key)} UNION ALL ${others})`, what: 'drafts' }];
 }
 
 /** The shared values of fields that became unique, the first five of each field. */
@@ -71,13 +86,15 @@ function duplicates(db: Sqlite, { schema, holderOf, locate }: Required<Fit>): st
       const at = locate(category, field.path);
       if (!at) return [];
       const streamsOf = (ids: string) => ids.split(', ').map((id) => documentStream(category, id));
-      const shared = sharedValues(db, category, at).filter(
-        ({ value, ids }) => !wereTwoValues(claimOf(field, value), streamsOf(ids), holderOf),
-      );
-      return [...shared.take(5)].map(({ value, ids }) => {
-        const some = ids.length > 400 ? `${ids.slice(0, 400)} …` : ids;
-        const name = [one.slug, ...field.path].join('.');
-        return `${name} is unique now, but these documents share ${JSON.stringify(value)}: ${some}`;
+      return linesIn(db, category).flatMap(({ from, what }) => {
+        const shared = sharedValues(db, from, at).filter(
+          ({ value, ids }) => !wereTwoValues(claimOf(field, value), streamsOf(ids), holderOf),
+        );
+        return [...shared.take(5)].map(({ value, ids }) => {
+          const some = ids.length > 400 ? `${ids.slice(0, 400)} …` : ids;
+          const name = [one.slug, ...field.path].join('.');
+          return `${name} is unique now, but these ${what} share ${JSON.stringify(value)}: ${some}`;
+        });
       });
     });
   });
@@ -86,10 +103,10 @@ function duplicates(db: Sqlite, { schema, holderOf, locate }: Required<Fit>): st
 /** A value that several documents have, and their ids, separated by commas. */
 type SharedValue = { value: Json; ids: string };
 
-function sharedValues(db: Sqlite, category: Category, path: readonly string[]): IteratorObject<SharedValue> {
+function sharedValues(db: Sqlite, from: string, path: readonly string[]): IteratorObject<SharedValue> {
   const rows = db
     .prepare<[path: string], SharedValue>(
-      `SELECT doc ->> ? AS value, group_concat(id, ', ') AS ids FROM ${documentsIn(category)}
+      `SELECT doc ->> ? AS value, group_concat(id, ', ') AS ids FROM ${from}
        WHERE value IS NOT NULL GROUP BY value HAVING count(*) > 1 ORDER BY min(key)`,
     )
     .iterate(jsonPath(path));
@@ -110,18 +127,38 @@ function wereTwoValues({ scope, value, former }: Claim, streams: readonly string
 export function* claimsIn(db: Sqlite, schema: Schema): Generator<{ claim: Claim; stream: string }> {
   for (const one of schema.collections) {
     const category = categoryOf(one);
-    for (const field of uniqueFields(category, one.fields)) {
-      const column = quote(`f.${field.path.join('.')}`);
-      const rows = db
-        .prepare<[], { id: string; value: string | number }>(
-          `SELECT id, ${column} AS value FROM ${quote(`documents ${category}`)} WHERE ${column} IS NOT NULL`,
-        )
-        .iterate();
-      for (const { id, value } of rows) {
-        yield { claim: claimOf(field, value), stream: documentStream(category, id) };
+    for (const { rows, unique } of claimingRows(one)) {
+      for (const field of unique) {
+        const column = quote(`f.${field.path.join('.')}`);
+        const found = db
+          .prepare<[], { id: string; value: string | number }>(
+            `SELECT id, ${column} AS value FROM ${rows} AND ${column} IS NOT NULL`,
+          )
+          .iterate();
+        for (const { id, value } of found) yield { claim: claimOf(field, value), stream: documentStream(category, id) };
       }
     }
   }
+}
+
+/**
+ * The rows of a collection that hold unique values, as SQL after `FROM` that may go on with `AND`, and the fields with
+ * the scopes in which they hold them. With drafts each document holds values among drafts too: those of its draft, if
+ * that differs.
+ */
+export function claimingRows(one: CollectionSchema): { rows: string; unique: UniqueField[] }[] {
+  const category = categoryOf(one);
+  const unique = uniqueFields(category, one.fields);
+  const documents = quote(`documents ${category}`);
+  const drafts = quote(`documents ${draftKey(category)}`);
+  const rows = [{ rows: `${documents} WHERE 1`, unique }];
+  if (!one.drafts) return rows;
+  const draftUnique = amongDrafts(unique);
+  return [
+    ...rows,
+    { rows: `${documents} WHERE id NOT IN (SELECT id FROM ${drafts})`, unique: draftUnique },
+    { rows: `${drafts} WHERE 1`, unique: draftUnique },
+  ];
 }
 
 /** Compares the claims of a log with the claims of documents. */

@@ -1,6 +1,13 @@
-import type { Json, JsonObject } from '../../config/schema.ts';
+import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
 import type { AccountRef } from '../../events/facts/accounts.ts';
-import { clockStream, type EventType, splitAccountStream, splitStream } from '../../events/facts/catalogue.ts';
+import {
+  accountStream,
+  clockStream,
+  type EventType,
+  releaseIdOf,
+  splitAccountStream,
+  splitStream,
+} from '../../events/facts/catalogue.ts';
 import type { Context, Header } from '../../events/facts/envelope.ts';
 import { erasedStreams } from '../../events/facts/erasures.ts';
 import type { RecordedEvent } from '../../events/facts/log.ts';
@@ -34,11 +41,13 @@ export function createAccountTables(db: Sqlite): void {
     CREATE INDEX invites_email ON invites (category, email);
     CREATE INDEX invites_expiry ON invites (expires_at);
     CREATE TABLE mails (
-      position INTEGER PRIMARY KEY, event TEXT NOT NULL, stream TEXT NOT NULL, kind TEXT NOT NULL, category TEXT NOT NULL,
-      id TEXT, email TEXT, token TEXT, expires_at INTEGER, since INTEGER NOT NULL
-    ) STRICT;
-    CREATE UNIQUE INDEX mails_event ON mails (event);
+      position INTEGER NOT NULL, event TEXT NOT NULL, stream TEXT NOT NULL, kind TEXT NOT NULL, category TEXT NOT NULL,
+      id TEXT, email TEXT, token TEXT, expires_at INTEGER, since INTEGER NOT NULL, about TEXT,
+      PRIMARY KEY (position, stream)
+    ) STRICT, WITHOUT ROWID;
+    CREATE UNIQUE INDEX mails_event ON mails (event, stream);
     CREATE INDEX mails_token ON mails (token);
+    CREATE INDEX mails_about ON mails (about) WHERE about IS NOT NULL;
   `);
 }
 
@@ -57,6 +66,7 @@ export type AccountFold = ReturnType<typeof openAccountFold>;
 export function openAccountFold(db: Sqlite) {
   const rows = openAccountTables(db);
   const effects = effectsOn(rows);
+  const releases = effectsOfReleases(rows);
 
   /** Applies one event. Must be called for every event of the log, in order. */
   function apply({ header, data, context }: RecordedEvent): void {
@@ -65,6 +75,9 @@ export function openAccountFold(db: Sqlite) {
     if (header.type === 'document.erased') forget(rows, { stream: header.stream, data: data ?? {}, at });
     // A login under a clock that was ahead would last longer by that lead.
     if (header.stream === clockStream) rows.sessions.endSince(at);
+    if (releaseIdOf(header.stream) !== null) releases[header.type]?.({ header, data: data ?? {}, at });
+    if (endsReviewMails.has(header.type)) rows.mails.removeAbout(header.stream);
+    if (header.type === 'review.requested' || header.type === 'review.refused') addReviewMails(rows, header, data);
     const about = splitAccountStream(header.stream);
     if (!about) return;
     if (about.isInvite) rows.invites.move(about.id, header.version);
@@ -147,13 +160,66 @@ function effectsOn({ accounts, sessions, invites, mails }: AccountRows): {
       invites.remove(id);
       mails.removeWith([id]);
     },
-    'email.sent': ({ data }) => mails.remove(textOf(data.event)),
-    'email.failed': ({ data }) => mails.remove(textOf(data.event)),
+    ...endsOfMails(mails),
   };
 }
 
+function endsOfMails(mails: AccountRows['mails']) {
+  return {
+    'email.sent': ({ header, data }: Pick<AccountEvent, 'header' | 'data'>) =>
+      mails.remove(textOf(data.event), header.stream),
+    'email.failed': ({ header, data }: Pick<AccountEvent, 'header' | 'data'>) =>
+      mails.remove(textOf(data.event), header.stream),
+  };
+}
+
+/** The mails about releases: to the user who had planned one that could not be published. */
+function effectsOfReleases({ mails }: AccountRows): {
+  [type in EventType]?: (event: Pick<AccountEvent, 'header' | 'data' | 'at'>) => void;
+} {
+  return {
+    'release.failed': (event) => {
+      const planner = isObject(event.data.scheduledBy) ? event.data.scheduledBy : {};
+      if (planner.type !== 'user') return;
+      const [category, id] = splitStream(String(planner.id));
+      mails.add({ ...requestOf(event), kind: 'releaseFailed', category, id });
+    },
+    ...endsOfMails(mails),
+  };
+}
+
+/** The events after which the mails about a review of their document that still wait are not sent any more. */
+const endsReviewMails: ReadonlySet<string> = new Set<EventType>([
+  'review.requested',
+  'review.refused',
+  'review.withdrawn',
+  'document.published',
+  'global.published',
+  'document.draft.discarded',
+  'global.draft.discarded',
+  'document.deleted',
+  'document.erased',
+]);
+
+/**
+ * Adds a mail for each person whom an event about a review names. Its end is recorded in the stream of their account:
+ * an event in the stream of the document would be a version of it.
+ */
+function addReviewMails({ mails }: AccountRows, header: Header, data: JsonObject | null): void {
+  const kind = header.type === 'review.requested' ? 'reviewRequested' : 'reviewRefused';
+  const to = Array.isArray(data?.to) ? data.to : [];
+  for (const person of new Set(to)) {
+    const name = textOf(person);
+    if (!name?.includes('/')) continue;
+    const [category, id] = splitStream(name);
+    const { position, id: event, stream: about, recordedAt } = header;
+    const stream = accountStream(category, id);
+    mails.add({ position, event, stream, about, kind, category, id, since: Date.parse(recordedAt) });
+  }
+}
+
 /** The event that asks for a mail. */
-function requestOf({ header, at }: AccountEvent) {
+function requestOf({ header, at }: Pick<AccountEvent, 'header' | 'at'>) {
   return { position: header.position, event: header.id, stream: header.stream, since: at };
 }
 

@@ -7,7 +7,7 @@ import type { Invite, Session, WaitingMail } from './accounts.ts';
 type ResetRequest = { token: string; email: string | null; expiresAt: number };
 
 /** The members of a mail that are null if they are left out. */
-type Optional = 'id' | 'email' | 'token' | 'expiresAt';
+type Optional = 'id' | 'email' | 'token' | 'expiresAt' | 'about';
 
 type Mail = Omit<WaitingMail, Optional> & Partial<Pick<WaitingMail, Optional>>;
 
@@ -116,21 +116,25 @@ function openInviteRows(db: Sqlite) {
 
 /** Writes `mails`, the mails that are still to be sent. */
 function openMailRows(db: Sqlite) {
-  const insert = db.prepare('INSERT INTO mails VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
-  const remove = db.prepare('DELETE FROM mails WHERE event = ?');
+  const insert = db.prepare('INSERT INTO mails VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const remove = db.prepare('DELETE FROM mails WHERE event = ? AND stream = ?');
   const removeWith = db.prepare('DELETE FROM mails WHERE token = ?');
   const removeOf = db.prepare('DELETE FROM mails WHERE stream = ?');
+  const removeAbout = db.prepare('DELETE FROM mails WHERE about = ?');
 
   return {
-    add({ position, event, stream, since, kind, category, id, email, token, expiresAt }: Mail): void {
+    add({ position, event, stream, since, kind, category, id, email, token, expiresAt, about }: Mail): void {
       const to = [category, id ?? null, email ?? null, token ?? null, expiresAt ?? null];
-      insert.run(position, event, stream, kind, ...to, since);
+      insert.run(position, event, stream, kind, ...to, since, about ?? null);
     },
-    remove: (event: string | null): void => void remove.run(event),
+    /** Removes a mail that the event with this id asked for, by the stream in which its end is recorded. */
+    remove: (event: string | null, stream: string): void => void remove.run(event, stream),
     /** Removes the mails with one of these tokens, which are not valid any longer. */
     removeWith(tokens: readonly (string | null)[]): void {
       for (const token of tokens) removeWith.run(token);
     },
     removeOf: (stream: string): void => void removeOf.run(stream),
+    /** Removes the mails about a review of the document of a stream. */
+    removeAbout: (stream: string): void => void removeAbout.run(stream),
   };
 }

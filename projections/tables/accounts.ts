@@ -55,7 +55,7 @@ export type WaitingMail = {
   /** The id of the event that requested the mail. */
   event: string;
   position: number;
-  /** The stream of that event, in which the end of the mail is recorded. */
+  /** The stream in which the end of the mail is recorded: that of the event, or of the account of the recipient. */
   stream: string;
   kind: MailKind;
   category: Category;
@@ -67,6 +67,8 @@ export type WaitingMail = {
   expiresAt: number | null;
   /** When the mail was requested. */
   since: number;
+  /** The stream of the document whose review the mail is about; null for other mails. */
+  about: string | null;
 };
 
 export type Accounts = ReturnType<typeof openAccounts>;
@@ -114,8 +116,8 @@ export function openAccounts(db: Sqlite) {
   const selectInvite = db.prepare<[id: string], Invite>(`${invite} WHERE id = ?`);
   const selectInvites = db.prepare<[category: string], Invite>(`${invite} WHERE category = ? ORDER BY created_at, id`);
   const selectMails = db.prepare<[], WaitingMail>(
-    `SELECT event, position, stream, kind, category, id, email, token, expires_at AS expiresAt, since
-     FROM mails ORDER BY position`,
+    `SELECT event, position, stream, kind, category, id, email, token, expires_at AS expiresAt, since, about
+     FROM mails ORDER BY position, stream`,
   );
 
   /** The account; null before its first event, and after its user was deleted. */

@@ -1,4 +1,4 @@
-import { splitStream } from '../../events/facts/catalogue.ts';
+import { releaseIdOf, releasesStream, splitStream } from '../../events/facts/catalogue.ts';
 import type { Header } from '../../events/facts/envelope.ts';
 import type { RecordedEvent } from '../../events/facts/log.ts';
 import { AlteredEventError } from '../../events/store/altered.ts';
@@ -32,12 +32,13 @@ type Kind = keyof typeof auditKinds;
 type WordKey = [kind: number, word: string];
 
 /**
- * The subject of an event: the category of a collection, the whole stream of a global or of the service's own
- * events, `accounts/<category>` for the accounts of a collection.
+ * The subject of an event: the category of a collection, `system/releases`, the whole stream of a global or of other
+ * events of the service, `accounts/<category>` for the accounts of a collection.
  */
 export function collectionOf(stream: string): string {
   const [category, rest] = splitStream(stream);
   if (category === 'accounts') return `accounts/${rest.slice(0, rest.indexOf('/'))}`;
+  if (releaseIdOf(stream) !== null) return releasesStream;
   return category === 'globals' || category === 'system' ? stream : category;
 }
 

@@ -1,10 +1,19 @@
-import { quote, type Tables } from './tables.ts';
+import { lineColumns, quote, type Tables } from './tables.ts';
 import { foldedIn } from './value-locations.ts';
 
-/** The columns of `documents`, each with its expression over `versions`. */
-function columnsOf({ columns }: Tables): { name: string; ofVersion: string }[] {
+/** The columns of `documents` that queries read, each with its expression over `versions`. */
+export function columnsOf({ columns, line }: Tables): { name: string; ofVersion: string }[] {
   const stored = columns.filter(({ isStored }) => isStored);
-  const same = ['valid_from', 'id', 'version', 'created_at', 'updated_at', ...stored.map(({ name }) => name)];
+  const ofLine = line ? Object.keys(lineColumns[line]) : [];
+  const same = [
+    'valid_from',
+    'id',
+    'version',
+    'created_at',
+    'updated_at',
+    ...ofLine,
+    ...stored.map(({ name }) => name),
+  ];
   return [
     { name: 'key', ofVersion: 'valid_from' },
     ...same.map((name) => ({ name, ofVersion: name })),
@@ -81,6 +90,7 @@ export function copyAsOf(tables: Tables, position: number, name: string): Copy {
     ['key', 'INTEGER PRIMARY KEY'],
     ['id', 'TEXT NOT NULL'],
     ...['valid_from', 'version', 'created_at', 'updated_at'].map((own) => [own, 'INTEGER NOT NULL'] as const),
+    ...Object.entries(tables.line ? lineColumns[tables.line] : {}),
     ...tables.columns.map((column) => [column.name, column.affinity] as const),
     ...tables.columns.flatMap(({ key }) => (key ? [[key, 'TEXT'] as const] : [])),
   ]);

@@ -7,9 +7,12 @@ import type { Sqlite, Statement } from '../../storage/sqlite.ts';
 import { type AccountFold, openAccountFold } from './account-fold.ts';
 import { type ApiKeyFold, openApiKeyFold } from './api-keys.ts';
 import { type AuditFold, openAuditFold } from './audit.ts';
+import { foldLineVersions } from './line-fold.ts';
 import type { Projection } from './projection.ts';
+import { openReleaseFold, type ReleaseFold } from './releases.ts';
 import { markRows, type RowMarks } from './row-marks.ts';
 import { type TableVersion, type TableWriter, tableWriter } from './table-writer.ts';
+import { draftKey } from './tables.ts';
 
 /** How far a read file has come: the last position it has applied, and the root of the log's tree there. */
 export type ProjectionCheckpoint = { position: number; root: Buffer };
@@ -34,8 +37,10 @@ type ProjectorParts = {
   db: Sqlite;
   upcaster: Upcaster;
   writers: ReadonlyMap<string, TableWriter>;
+  /** The writers of drafts, by the keys of their public tables. */
+  drafts: ReadonlyMap<string, TableWriter>;
   /** The folds that need all events; null for a part. */
-  folds: { accounts: AccountFold; apiKeys: ApiKeyFold; audit: AuditFold } | null;
+  folds: { accounts: AccountFold; apiKeys: ApiKeyFold; releases: ReleaseFold; audit: AuditFold } | null;
   statements: ReturnType<typeof prepareStatements>;
   mark: ReturnType<typeof markRows> | null;
 };
@@ -45,11 +50,17 @@ type ProjectorParts = {
  * each document is read at most once and its row written once, whatever happened to it in between.
  */
 export function openProjector(db: Sqlite, { tables, upcaster }: Layout, { isPart = false, marks }: Options = {}) {
+  const writers = new Map(tables.map((one) => [one.key, tableWriter(db, one)]));
+  const drafts = tables.flatMap(({ key, drafts }): [string, TableWriter][] => {
+    const writer = drafts && writers.get(drafts.key);
+    return writer ? [[key, writer]] : [];
+  });
   const parts: ProjectorParts = {
     db,
     upcaster,
-    writers: new Map(tables.map((one) => [one.key, tableWriter(db, one)])),
-    folds: isPart ? null : { accounts: openAccountFold(db), apiKeys: openApiKeyFold(db), audit: openAuditFold(db) },
+    writers,
+    drafts: new Map(drafts),
+    folds: isPart ? null : openFolds(db),
     statements: prepareStatements(db),
     mark: marks ? markRows(marks) : null,
   };
@@ -62,6 +73,15 @@ export function openProjector(db: Sqlite, { tables, upcaster }: Layout, { isPart
      * @param root the root of the log's tree after the last of them.
      */
     apply: (events: readonly RecordedEvent[], root: Buffer): void => apply(parts, events, root),
+  };
+}
+
+function openFolds(db: Sqlite): NonNullable<ProjectorParts['folds']> {
+  return {
+    accounts: openAccountFold(db),
+    apiKeys: openApiKeyFold(db),
+    releases: openReleaseFold(db),
+    audit: openAuditFold(db),
   };
 }
 
@@ -92,6 +112,7 @@ function apply(parts: ProjectorParts, events: readonly RecordedEvent[], root: Bu
       if (!folds) continue;
       folds.accounts.apply(event);
       folds.apiKeys.apply(event);
+      folds.releases.apply(event);
       folds.audit.apply(event);
     }
     for (const { writer, id, stored, current } of touched.values()) writer.write(id, stored, current);
@@ -130,7 +151,7 @@ function count(updateCount: Statement, touched: ReadonlyMap<string, TouchedDocum
 }
 
 function applyOne(
-  { writers, upcaster }: ProjectorParts,
+  { writers, drafts, upcaster }: ProjectorParts,
   { header, data }: RecordedEvent,
   touched: Map<string, TouchedDocument>,
 ): void {
@@ -139,11 +160,23 @@ function applyOne(
   // Other streams, and streams of collections that the configuration no longer has, concern no documents.
   if (!writer || data === null) return;
 
+  const upcast = upcaster.upcast(key, header, data);
   const entry = touched.get(header.stream) ?? load(writer, header, touched);
-  const before = entry.current;
-  const values = foldDocument(before?.document ?? null, header.type, upcaster.upcast(key, header, data));
+  const { id, current: before } = entry;
+  const draftWriter = drafts.get(key);
+  if (draftWriter) {
+    const draft = touched.get(draftKey(header.stream)) ?? load(draftWriter, header, touched);
+    const versions = { published: before, draft: draft.current };
+    const after = foldLineVersions({ published: writer, draft: draftWriter }, versions, { id, header, data: upcast });
+    entry.current = after.published;
+    draft.current = after.draft;
+    return;
+  }
+  const values = foldDocument(before?.document ?? null, header.type, upcast);
   const isErased = header.type === 'document.erased';
-  entry.current = isErased ? writer.forget(entry.id, before) : writer.advance(entry.id, header, { before, values });
+  entry.current = isErased
+    ? writer.forget(id, before)
+    : writer.advance(id, header, { before, document: values && writer.shape(id, values) });
 }
 
 /** Before the first event of a stream there is nothing to read. */
@@ -155,6 +188,6 @@ function load(
   const [, id] = splitStream(stream);
   const stored = version === 1 ? null : writer.load(id);
   const entry: TouchedDocument = { writer, id, stored, current: stored };
-  touched.set(stream, entry);
+  touched.set(writer.isDraft ? draftKey(stream) : stream, entry);
   return entry;
 }

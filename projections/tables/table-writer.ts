@@ -1,18 +1,33 @@
 import type { JsonObject } from '../../config/schema.ts';
 import { compileDocument } from '../../config/shape.ts';
 import type { Header } from '../../events/facts/envelope.ts';
+import type { Review } from '../../events/facts/lines.ts';
 import type { Sqlite, Statement } from '../../storage/sqlite.ts';
 import { intact } from './damage.ts';
 import { fold } from './fold.ts';
-import { columnValue, type Tables } from './tables.ts';
+import { columnValue, lineColumns, type Tables } from './tables.ts';
 
-/** A version of a document in memory. `text` is the document as it is sent. */
+/**
+ * The columns of `lineColumns`, and `head`. `published_at` is in milliseconds since the epoch; `editors` is the JSON of
+ * `Lines.editors`.
+ */
+export type LineValues = {
+  head: number;
+  published_at: number | null;
+  is_public: number;
+  editors: string;
+  review: Review['state'] | null;
+  review_version: number | null;
+};
+
+/** A version of a document in memory. `text` is the document as it is sent; `line` is null without drafts. */
 export type TableVersion = {
   key: number;
   validFrom: number;
   version: number;
   document: JsonObject;
   text: string;
+  line: LineValues | null;
 };
 
 type ColumnValue = string | number | null;
@@ -22,9 +37,11 @@ export type TableWriter = ReturnType<typeof tableWriter>;
 /** Writes the tables of one collection or global; every call inside a transaction of the caller's. */
 export function tableWriter(db: Sqlite, tables: Tables) {
   const { documents, texts } = tables;
-  const documentOf = compileDocument(tables.fields, tables.isUpload ? tables.name : null);
-  const select = db.prepare<[id: string], { key: number; valid_from: number; version: number; doc: string | null }>(
-    `SELECT key, valid_from, version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
+  const shape = compileDocument(tables.fields, tables.isUpload ? tables.name : null);
+  const own = tables.line ? [...lineNames(tables), 'head'].map((name) => `, ${name}`).join('') : '';
+  const select = db.prepare<[id: string], DocumentRow>(
+    `SELECT key, valid_from, version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc${own}
+     FROM ${documents} AS d WHERE id = ?`,
   );
   const rows = rowWriter(db, tables);
   const past = pastWriter(db, tables);
@@ -35,26 +52,27 @@ export function tableWriter(db: Sqlite, tables: Tables) {
     if (!row) return null;
     const text = intact(row.doc, texts, id);
     const document: JsonObject = JSON.parse(text);
-    return { key: row.key, validFrom: row.valid_from, version: row.version, document, text };
+    const { key, valid_from: validFrom, version, doc: _doc, ...line } = row;
+    return { key, validFrom, version, document, text, line: tables.line ? { ...noLineValues, ...line } : null };
   }
 
   /**
    * The version that an event makes of another; null if the event ends the document. It writes past versions and links,
    * which cannot wait for the end of the batch.
    *
-   * @param before the version before the event; `values` are the fields after it.
+   * @param before the version before the event; `document` is the document after it, in today's shape.
    */
   function advance(
     id: string,
     { position, version }: Pick<Header, 'position' | 'version'>,
-    { before, values }: { before: TableVersion | null; values: JsonObject | null },
+    { before, document, line = null }: Advance,
   ): TableVersion | null {
     let after: TableVersion | null = null;
-    if (values) {
-      const document = documentOf(id, values);
-      // Its key is the position that created the document.
+    if (document) {
+      // Its key is the position that created the document, or made it public.
       const key = before ? before.key : position;
-      after = { key, validFrom: position, version, document, text: JSON.stringify(document) };
+      const text = document === before?.document ? before.text : JSON.stringify(document);
+      after = { key, validFrom: position, version, document, text, line };
     }
     if (before) past.keep(id, before, position);
     links?.move(id, { before, after }, position);
@@ -68,7 +86,26 @@ export function tableWriter(db: Sqlite, tables: Tables) {
     return null;
   }
 
-  return { key: tables.key, load, advance, forget, write: rows.write };
+  return { key: tables.key, isDraft: tables.line === 'draft', shape, load, advance, forget, write: rows.write };
+}
+
+type DocumentRow = { key: number; valid_from: number; version: number; doc: string | null } & Partial<LineValues>;
+
+type Advance = { before: TableVersion | null; document: JsonObject | null; line?: LineValues | null };
+
+/** The values of columns that a table does not have. */
+const noLineValues: LineValues = {
+  head: 0,
+  published_at: null,
+  is_public: 1,
+  editors: '{}',
+  review: null,
+  review_version: null,
+};
+
+/** The columns about both lines that living and past rows have. */
+function lineNames({ line }: Tables): (keyof LineValues)[] {
+  return line ? (Object.keys(lineColumns[line]) as (keyof LineValues)[]) : [];
 }
 
 /** Writes the rows and texts of live documents. */
@@ -76,7 +113,8 @@ function rowWriter(db: Sqlite, tables: Tables) {
   const { documents, texts } = tables;
   const { names, valuesOf } = columnsOf(tables);
   const keyed = tables.columns.filter(({ isStored, key }) => isStored && key);
-  const withKeys = [...names, ...keyed.map(({ key }) => key)];
+  const heads = tables.line ? ['head'] : [];
+  const withKeys = [...names, ...heads, ...keyed.map(({ key }) => key)];
   const insert = db.prepare(
     `INSERT INTO ${documents} (id, key, valid_from, ${withKeys.join(', ')}) VALUES (?, ?, ?, ${holes(withKeys)})`,
   );
@@ -91,7 +129,7 @@ function rowWriter(db: Sqlite, tables: Tables) {
       const value = columnValue(column, version.document);
       return typeof value === 'string' ? fold(value) : null;
     });
-    return [...valuesOf(version), ...keys];
+    return [...valuesOf(version), ...(version.line ? [version.line.head] : []), ...keys];
   }
 
   /** Brings the stored rows of a document to its present version. */
@@ -198,9 +236,11 @@ function linkWriter(db: Sqlite, { links, linkTable, pastLinks }: Tables & { link
 /** The columns that living and past rows share, and their values in a version. */
 function columnsOf(tables: Tables) {
   const columns = tables.columns.filter(({ isStored }) => isStored);
-  const names = ['version', 'created_at', 'updated_at', ...columns.map(({ name }) => name)];
-  const valuesOf = ({ version, document }: TableVersion): ColumnValue[] => {
-    const common = [version, millisecondsOf(document.createdAt), millisecondsOf(document.updatedAt)];
+  const own = lineNames(tables);
+  const names = ['version', 'created_at', 'updated_at', ...own, ...columns.map(({ name }) => name)];
+  const valuesOf = ({ version, document, line }: TableVersion): ColumnValue[] => {
+    const common: ColumnValue[] = [version, millisecondsOf(document.createdAt), millisecondsOf(document.updatedAt)];
+    for (const name of own) common.push(line?.[name] ?? null);
     return [...common, ...columns.map((column) => columnValue(column, document))];
   };
   return { names, valuesOf };

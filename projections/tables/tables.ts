@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { type Affinity, affinityOf, typeFacts } from '../../config/field-types.ts';
 import { fieldsOfObject, withParts } from '../../config/nesting.ts';
 import {
+  type CollectionSchema,
   categoryOf,
   type DataField,
   dataFields,
@@ -15,11 +16,17 @@ import type { Sqlite } from '../../storage/sqlite.ts';
 import { createAccountTables } from './account-fold.ts';
 import { createApiKeyTable } from './api-keys.ts';
 import { createAuditTables } from './audit.ts';
+import { createReleaseTables } from './releases.ts';
 
 /** Part of the projection hash: raise it when the tables or what is written to them change, and they are rebuilt. */
-const engineVersion = 10;
+const engineVersion = 11;
 /** Also part of the hash: what one version of Unicode has folded, another may not find. */
 const { unicode } = process.versions;
+
+/** Whether an index of texts can find rows of these tables: it holds the public documents of today. */
+export function isInTextIndex({ isPast = false, overlay, line }: Tables): boolean {
+  return !isPast && overlay === undefined && line !== 'draft';
+}
 
 /** A column that serves `where` and `sort`: the value at `path` of a document. */
 export type Column = {
@@ -38,6 +45,24 @@ export type Column = {
 /** A list of ids of related documents, kept as rows so that it can be followed backwards. */
 type LinkField = { name: string };
 
+/** The public states of documents, or the drafts that differ from them. */
+type Line = 'public' | 'draft';
+
+/**
+ * The columns about the two lines of a document, beside the columns of its fields. `versions` have them too, except
+ * `head`, the version of the whole stream: the greater of those in both tables.
+ */
+export const lineColumns = {
+  public: { published_at: 'INTEGER NOT NULL' },
+  draft: {
+    published_at: 'INTEGER',
+    is_public: 'INTEGER NOT NULL',
+    editors: 'TEXT NOT NULL',
+    review: 'TEXT',
+    review_version: 'INTEGER',
+  },
+} as const satisfies Record<Line, Record<string, string>>;
+
 /**
  * The read tables of one collection or global. `documents` holds the values by which live documents are found and
  * sorted, `texts` the documents themselves; `versions` and `pastTexts` hold the same for past versions, with the
@@ -55,6 +80,10 @@ export type Tables = {
   isGlobal: boolean;
   /** The documents are files, whose URLs are made from what is recorded. */
   isUpload: boolean;
+  /** The line that the rows hold; null in a collection or global without drafts. */
+  line: Line | null;
+  /** The tables of the drafts that differ from the public state; null without drafts, and in those tables. */
+  drafts: Tables | null;
   fields: DataField[];
   columns: Column[];
   links: LinkField[];
@@ -75,27 +104,49 @@ export type Tables = {
   isInterruptible?: boolean;
   /** The part of `documents` with the row of one document, whose id is an SQL expression. */
   documentBy?: (id: string) => string;
+  /** Set if the rows are those of two tables, see {@link Overlay}. */
+  overlay?: Overlay;
 };
 
-/** The tables of every collection and global of a schema. */
+/**
+ * Tables over other tables: a row of `over` takes the place of the row of `under` with its id. `select` is the text of
+ * the two queries for their rows, before and after the name of each table; their column `is_over` says of which table a
+ * row is.
+ */
+export type Overlay = { under: Tables; over: Tables; select: { under: SelectText; over: SelectText } };
+
+type SelectText = readonly [before: string, after: string];
+
+/** The tables of every collection and global of a schema; those of drafts beside the public ones. */
 export function tablesOf(schema: Schema): Tables[] {
   return [
-    ...schema.collections.map((one) => {
-      const { slug: name, fields, upload } = one;
-      return describe(categoryOf(one), { name, isGlobal: false, isUpload: upload !== undefined }, fields);
+    ...schema.collections.flatMap((one) => {
+      const { slug: name, fields, upload, drafts } = one;
+      return linesOf(categoryOf(one), { name, isGlobal: false, isUpload: upload !== undefined }, { fields, drafts });
     }),
-    ...schema.globals.map(({ slug, fields }) => {
+    ...schema.globals.flatMap(({ slug, fields, drafts }) => {
       const key = globalStream(slug);
-      return describe(key, { name: key, isGlobal: true, isUpload: false }, fields);
+      return linesOf(key, { name: key, isGlobal: true, isUpload: false }, { fields, drafts });
     }),
   ];
 }
 
-function describe(
-  key: string,
-  kind: Pick<Tables, 'name' | 'isGlobal' | 'isUpload'>,
-  declared: readonly FieldSchema[],
-): Tables {
+/** The key of the tables of drafts, and of their numbers of documents. A slug has no such character. */
+export function draftKey(key: string): string {
+  return `${key}#draft`;
+}
+
+type Declared = Pick<CollectionSchema, 'fields'> & { drafts: CollectionSchema['drafts'] | undefined };
+
+type Kind = Pick<Tables, 'name' | 'isGlobal' | 'isUpload'>;
+
+function linesOf(key: string, kind: Kind, { fields, drafts }: Declared): Tables[] {
+  if (!drafts) return [describe(key, { ...kind, line: null }, fields)];
+  const draft = describe(draftKey(key), { ...kind, line: 'draft' }, fields);
+  return [{ ...describe(key, { ...kind, line: 'public' }, fields), drafts: draft }, draft];
+}
+
+function describe(key: string, kind: Kind & Pick<Tables, 'line'>, declared: readonly FieldSchema[]): Tables {
   const fields = dataFields(declared);
   const documents = quote(`documents ${key}`);
   const links = fields
@@ -111,6 +162,7 @@ function describe(
   return {
     key,
     ...kind,
+    drafts: null,
     fields,
     columns,
     links,
@@ -129,6 +181,9 @@ function describe(
       ...ordered.map(({ path, on }) => {
         return `CREATE INDEX ${quote(`documents ${key} f.${path.join('.')}`)} ON ${documents} (${on})`;
       }),
+      ...(kind.line === 'draft'
+        ? [`CREATE INDEX ${quote(`documents ${key} review`)} ON ${documents} (id) WHERE review = 'open'`]
+        : []),
     ],
     copyIndexes: ['updated_at, id', ...ordered.map(({ on }) => on)],
   };
@@ -187,33 +242,42 @@ export function createTables(db: Sqlite, all: readonly Tables[]): void {
   `);
   createAccountTables(db);
   createApiKeyTable(db);
+  createReleaseTables(db);
   createAuditTables(db);
   const count = db.prepare('INSERT INTO counts VALUES (?, 0)');
   for (const { key } of all) count.run(key);
-  for (const { documents, texts, versions, pastTexts, columns, linkTable, pastLinks } of all) {
-    const stored = columns.map((column) => (column.isStored ? `, ${column.name} ${column.affinity}` : '')).join('');
-    const keys = columns.map(({ key }) => (key ? `, ${key} TEXT` : '')).join('');
-    const computed = columns.map((column) => (column.isStored ? '' : `, ${declareComputed(column)}`)).join('');
-    const common = `id TEXT NOT NULL, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL${stored}`;
+  for (const tables of all) createDocumentTables(db, tables);
+}
+
+/** Makes the tables of one collection or global, in the file or, for one connection, in its memory. */
+export function createDocumentTables(db: Sqlite, tables: Tables, place: 'TABLE' | 'TEMP TABLE' = 'TABLE'): void {
+  const { documents, texts, versions, pastTexts, columns, linkTable, pastLinks, line } = tables;
+  const stored = columns.map((column) => (column.isStored ? `, ${column.name} ${column.affinity}` : '')).join('');
+  const keys = columns.map(({ key }) => (key ? `, ${key} TEXT` : '')).join('');
+  const computed = columns.map((column) => (column.isStored ? '' : `, ${declareComputed(column)}`)).join('');
+  const own = Object.entries(line ? lineColumns[line] : {})
+    .map(([name, type]) => `, ${name} ${type}`)
+    .join('');
+  const common = `id TEXT NOT NULL, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL${own}${stored}`;
+  const head = line ? ', head INTEGER NOT NULL' : '';
+  db.exec(`
+    CREATE ${place} ${documents} (
+      key INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}${keys}${head}, UNIQUE (id)
+    ) STRICT;
+    CREATE ${place} ${texts} (key INTEGER PRIMARY KEY, doc TEXT NOT NULL${computed}) STRICT;
+    CREATE ${place} ${versions} (
+      valid_to INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}
+    ) STRICT;
+    CREATE ${place} ${pastTexts} (valid_from INTEGER PRIMARY KEY, doc TEXT NOT NULL${computed}) STRICT;
+  `);
+  if (linkTable) {
+    const ends = 'field TEXT NOT NULL, target TEXT NOT NULL, source TEXT NOT NULL, valid_from INTEGER NOT NULL';
     db.exec(`
-      CREATE TABLE ${documents} (
-        key INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}${keys}, UNIQUE (id)
-      ) STRICT;
-      CREATE TABLE ${texts} (key INTEGER PRIMARY KEY, doc TEXT NOT NULL${computed}) STRICT;
-      CREATE TABLE ${versions} (
-        valid_to INTEGER PRIMARY KEY, valid_from INTEGER NOT NULL, ${common}
-      ) STRICT;
-      CREATE TABLE ${pastTexts} (valid_from INTEGER PRIMARY KEY, doc TEXT NOT NULL${computed}) STRICT;
+      CREATE ${place} ${linkTable} (${ends}, PRIMARY KEY (field, target, source)) STRICT, WITHOUT ROWID;
+      CREATE ${place} ${pastLinks} (
+        ${ends}, valid_to INTEGER NOT NULL, PRIMARY KEY (field, target, source, valid_from)
+      ) STRICT, WITHOUT ROWID;
     `);
-    if (linkTable) {
-      const ends = 'field TEXT NOT NULL, target TEXT NOT NULL, source TEXT NOT NULL, valid_from INTEGER NOT NULL';
-      db.exec(`
-        CREATE TABLE ${linkTable} (${ends}, PRIMARY KEY (field, target, source)) STRICT, WITHOUT ROWID;
-        CREATE TABLE ${pastLinks} (
-          ${ends}, valid_to INTEGER NOT NULL, PRIMARY KEY (field, target, source, valid_from)
-        ) STRICT, WITHOUT ROWID;
-      `);
-    }
   }
 }
 
@@ -232,9 +296,9 @@ export function createIndexes(db: Sqlite, all: readonly Tables[]): void {
  * and other options that no row depends on are left out, so changing them rebuilds nothing.
  */
 export function projectionHash(schema: Schema, upcaster: Upcaster): string {
-  const content = tablesOf(schema).map(({ key, name, isUpload, fields, columns, links, indexes }) => {
+  const content = tablesOf(schema).map(({ key, name, isUpload, line, fields, columns, links, indexes }) => {
     // The name is part of the URLs of files.
-    return { key, isUpload: isUpload && name, fields: fields.map(contentOf), columns, links, indexes };
+    return { key, isUpload: isUpload && name, line, fields: fields.map(contentOf), columns, links, indexes };
   });
   return hash(
     'sha256',

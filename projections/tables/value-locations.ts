@@ -24,7 +24,12 @@ export function rowOf(row: TableRow): ValueLocation {
  * The text of a row's document. In tables as of a position the version may still be live; past texts come first, for
  * they never change.
  */
-export function inTexts({ texts, pastTexts, isPast = false }: Tables, alias: string, column: string): string {
+export function inTexts(tables: Tables, alias: string, column: string): string {
+  const { texts, pastTexts, isPast = false, overlay } = tables;
+  if (overlay) {
+    const { under, over } = overlay;
+    return `(CASE ${alias}.is_over WHEN 0 THEN ${inTexts(under, alias, column)} ELSE ${inTexts(over, alias, column)} END)`;
+  }
   const live = `SELECT ${column} FROM ${texts} WHERE key = ${alias}.key`;
   if (!isPast) return `(${live})`;
   return `(SELECT ${column} FROM ${pastTexts} WHERE valid_from = ${alias}.valid_from UNION ALL ${live} LIMIT 1)`;
@@ -35,6 +40,7 @@ const ownColumns = new Map([
   ['id', 'id'],
   ['createdAt', 'created_at'],
   ['updatedAt', 'updated_at'],
+  ['__publishedAt', 'published_at'],
 ]);
 
 /**
@@ -48,6 +54,8 @@ export function valueAt({ expression, path, row }: ValueLocation, kind: ValueKin
   if (row) {
     const own = ownColumns.get(path.join('.'));
     if (own) return ofColumn(columnOf(row, own, path.join('.')), false);
+    const ofLine = path.length === 1 ? lineValue(row, path[0]) : null;
+    if (ofLine) return ofColumn(ofLine, false);
     const column = row.tables.columns.find((one) => one.path.join('.') === path.join('.'));
     if (column && !column.isStored) return computed(inTexts(row.tables, row.alias, column.name), kind);
     if (column) {
@@ -59,12 +67,29 @@ export function valueAt({ expression, path, row }: ValueLocation, kind: ValueKin
   return computed(ofKind(kind, `${expression}, '${jsonPath(path)}'`), kind);
 }
 
+/** The value of a row that says how its document is published; null for other names. */
+function lineValue({ tables, alias }: TableRow, name: string | undefined): string | null {
+  const hasDrafts = hasDraftRows(tables);
+  if (name === '__review') return hasDrafts ? `${alias}.review` : 'NULL';
+  if (name !== '__status') return null;
+  const ofDraft = `CASE ${alias}.is_public WHEN 1 THEN 'changed' ELSE 'draft' END`;
+  if (tables.overlay && hasDrafts) return `(CASE ${alias}.is_over WHEN 0 THEN 'published' ELSE ${ofDraft} END)`;
+  return hasDrafts ? `(${ofDraft})` : `'published'`;
+}
+
+/** Whether some rows are drafts: an overlay may also have public states over others. */
+export function hasDraftRows({ line, overlay }: Tables): boolean {
+  return (overlay?.over.line ?? line) === 'draft';
+}
+
 /** Whether the value at a location has its own column, beside the text of the document. */
 export function isInColumn({ path, row }: ValueLocation): boolean {
   const name = path.join('.');
   return (
     row !== null &&
-    (ownColumns.has(name) || row.tables.columns.some((one) => one.isStored && one.path.join('.') === name))
+    (ownColumns.has(name) ||
+      lineValue(row, name) !== null ||
+      row.tables.columns.some((one) => one.isStored && one.path.join('.') === name))
   );
 }
 

@@ -3,6 +3,7 @@ import { openDatabase } from '../../storage/sqlite.ts';
 import { accountTables } from '../tables/account-fold.ts';
 import { apiKeyTable } from '../tables/api-keys.ts';
 import { auditTables } from '../tables/audit.ts';
+import { releaseTables } from '../tables/releases.ts';
 import { createIndexes, createTables, quote, type Tables, unquoted } from '../tables/tables.ts';
 
 /**
@@ -26,7 +27,8 @@ export function compareReadFiles(live: Sqlite, replay: Sqlite, tables: readonly 
   const difference = compareTable(live, auditTables.events, { key: 'position' });
   if (difference) return difference;
   const others = ['counts', 'erasures', 'checkpoint'];
-  for (const table of [...accountTables, apiKeyTable, auditTables.words, auditTables.batches, ...others]) {
+  const small = [...accountTables, apiKeyTable, ...Object.values(releaseTables)];
+  for (const table of [...small, auditTables.words, auditTables.batches, ...others]) {
     const difference = compareWhole(live, replay, table);
     if (difference) return difference;
   }

@@ -1,11 +1,12 @@
-import { type Category, categoryOf, type Schema } from '../../config/schema.ts';
+import { type CollectionSchema, categoryOf, type Schema } from '../../config/schema.ts';
 import { documentStream } from '../../events/facts/catalogue.ts';
-import { claimOf, type UniqueField, uniqueFields } from '../../events/facts/claims.ts';
+import { claimOf, type UniqueField } from '../../events/facts/claims.ts';
 import type { LogReader } from '../../events/log/log-reader.ts';
 import type { Finding } from '../../events/proof/seen-heads.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import type { Bound } from '../query/where.ts';
-import { quote } from '../tables/tables.ts';
+import { claimingRows } from '../start/schema-fit.ts';
+import { draftKey, quote } from '../tables/tables.ts';
 
 /** A log, and the read file that is made from it. */
 export type LogAndTables = { db: Sqlite; log: LogReader; read: Sqlite };
@@ -30,32 +31,34 @@ export function* checkClaims(files: LogAndTables, schema: Schema): Generator<voi
   let values = 0;
   for (const one of schema.collections) {
     const category = categoryOf(one);
-    const columns = uniqueFields(category, one.fields).map((field) => uniqueColumn(files, category, field));
-    if (columns.length === 0) continue;
-    const names = columns.map(({ name }) => name).join(', ');
-    const select = read
-      .prepare<[after: number, limit: number], [key: number, id: string, ...values: Bound[]]>(
-        `SELECT key, id, ${names} FROM ${quote(`documents ${category}`)} WHERE key > ? ORDER BY key LIMIT ? + 0`,
-      )
-      .raw();
-    for (let rows = select.all(0, chunk), last = rows.at(-1); last; last = rows.at(-1)) {
-      const doubts = together(() =>
-        rows.flatMap(([, id, ...held]) => {
-          const stream = documentStream(category, id);
-          return held.flatMap((value, at): Doubt[] => {
-            if (value === null) return [];
-            values += 1;
-            const column = columns[at] as UniqueColumn;
-            return column.holds(stream, value) ? [] : [{ column, id, stream }];
-          });
-        }),
-      );
-      for (const doubt of doubts) {
-        if (!(yield* isWrong(files, doubt))) continue;
-        return `claims: the value of ${doubt.column.scope} that ${doubt.stream} has is not held by it`;
+    for (const { rows: from, unique } of claimingRows(one)) {
+      const columns = unique.map((field) => uniqueColumn(files, one, { field, from }));
+      if (columns.length === 0) continue;
+      const names = columns.map(({ name }) => name).join(', ');
+      const select = read
+        .prepare<[after: number, limit: number], [key: number, id: string, ...values: Bound[]]>(
+          `SELECT key, id, ${names} FROM ${from} AND key > ? ORDER BY key LIMIT ? + 0`,
+        )
+        .raw();
+      for (let rows = select.all(0, chunk), last = rows.at(-1); last; last = rows.at(-1)) {
+        const doubts = together(() =>
+          rows.flatMap(([, id, ...held]) => {
+            const stream = documentStream(category, id);
+            return held.flatMap((value, at): Doubt[] => {
+              if (value === null) return [];
+              values += 1;
+              const column = columns[at] as UniqueColumn;
+              return column.holds(stream, value) ? [] : [{ column, id, stream }];
+            });
+          }),
+        );
+        for (const doubt of doubts) {
+          if (!(yield* isWrong(files, doubt))) continue;
+          return `claims: the value of ${doubt.column.scope} that ${doubt.stream} has is not held by it`;
+        }
+        yield;
+        rows = select.all(last[0], chunk);
       }
-      yield;
-      rows = select.all(last[0], chunk);
     }
   }
   // Claims and the head change in one transaction.
@@ -68,14 +71,20 @@ export function* checkClaims(files: LogAndTables, schema: Schema): Generator<voi
 
 type UniqueColumn = ReturnType<typeof uniqueColumn>;
 
-function uniqueColumn({ db, read }: LogAndTables, category: Category, field: UniqueField) {
+type ClaimingField = { field: UniqueField; from: string };
+
+function uniqueColumn({ db, read }: LogAndTables, one: CollectionSchema, { field, from }: ClaimingField) {
+  const category = categoryOf(one);
   const { scope, path } = field;
   const name = quote(`f.${path.join('.')}`);
   const selectHolder = db
     .prepare<[scope: string, value: string], string>('SELECT stream FROM claims WHERE scope = ? AND value = ?')
     .pluck();
-  const selectRow = read.prepare<[id: string], { version: number; value: Bound }>(
-    `SELECT version, ${name} AS value FROM ${quote(`documents ${category}`)} WHERE id = ?`,
+  // With drafts the version of the stream is in one of the two rows.
+  const headIn = (key: string) => `coalesce((SELECT head FROM ${quote(`documents ${key}`)} WHERE id = @id), 0)`;
+  const version = one.drafts ? `max(${headIn(category)}, ${headIn(draftKey(category))})` : 'version';
+  const selectRow = read.prepare<[{ id: string }], { version: number; value: Bound }>(
+    `SELECT ${version} AS version, ${name} AS value FROM ${from} AND id = @id`,
   );
 
   function holds(stream: string, value: string | number): boolean {
@@ -84,7 +93,7 @@ function uniqueColumn({ db, read }: LogAndTables, category: Category, field: Uni
     return claim.former !== undefined && selectHolder.get(scope, claim.former) === stream;
   }
 
-  return { scope, name, holds, rowOf: (id: string) => selectRow.get(id) ?? null };
+  return { scope, name, holds, rowOf: (id: string) => selectRow.get({ id }) ?? null };
 }
 
 type Doubt = { column: UniqueColumn; id: string; stream: string };

@@ -43,7 +43,7 @@ export function* checkDocuments(
   const db = openDatabase(':memory:', { durability: 'off' });
   try {
     db.pragma(`max_page_count = ${most.pages}`);
-    const used = [...new Set(picked.values())];
+    const used = [...new Set([...picked.values()].flatMap(linesIn))];
     createTables(db, used);
     // The projector forgets erased documents by an index.
     createIndexes(db, used);
@@ -53,7 +53,8 @@ export function* checkDocuments(
       const upTo = selectReached.get() ?? 0;
       const schemas = log.versionOf(schemaStream);
       if (!(yield* fold(files, projector, { stream, upTo }))) continue;
-      const isSame = compareRows(db, read, { tables: its, id: splitStream(stream)[1] });
+      const [, id] = splitStream(stream);
+      const isSame = linesIn(its).every((tables) => compareRows(db, read, { tables, id }));
       const isOld =
         (log.lastOf(stream, log.head().size)?.position ?? 0) > upTo ||
         log.erasures.newest() > upTo ||
@@ -69,6 +70,11 @@ export function* checkDocuments(
   } finally {
     db.close();
   }
+}
+
+/** The tables of both lines, or of the one. */
+function linesIn(tables: Tables): Tables[] {
+  return tables.drafts ? [tables, tables.drafts] : [tables];
 }
 
 /** False if payloads are in the bucket. */

@@ -1,13 +1,23 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
-import type { Model, Operation } from '../../config/model.ts';
+import type { Model } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import type { Call, RouteCall, Target } from '../app.ts';
 import { actorOf, isTrusted } from '../http/requests.ts';
 import { noteAdmission } from './admission.ts';
 import { isOutsideScopes, requireScope } from './key-scopes.ts';
 import { RuleFaultError } from './rule-faults.ts';
-import { answerInAdvance, answerOf, InAdvance, type RuleSubject, ruleOf, type Verdict } from './rules.ts';
+import {
+  answerInAdvance,
+  answerOf,
+  decidingRight,
+  InAdvance,
+  type Right,
+  type RuleSubject,
+  ruleOf,
+  type Verdict,
+  verbOf,
+} from './rules.ts';
 
 /**
  * Answers an operation by the scopes of an API key, trust and the rule, asked in this order. Each verb below asks this
@@ -16,9 +26,9 @@ import { answerInAdvance, answerOf, InAdvance, type RuleSubject, ruleOf, type Ve
  * @param subject what the rule is asked about; null before anything is known, which may give `askEach`.
  * @throws DomainError `forbidden` if the rule throws.
  */
-export function verdictOf(call: Call, operation: Operation, subject: RuleSubject | null): Verdict | Promise<Verdict> {
+export function verdictOf(call: Call, operation: Right, subject: RuleSubject | null): Verdict | Promise<Verdict> {
   const { request, target } = call;
-  if (isOutsideScopes(request, target.model, operation)) return 'refused';
+  if (isOutsideScopes(request, target.model, operation, subject?.isDraft)) return 'refused';
   if (isTrusted(request, target.model)) return 'allowed';
   const rule = ruleOf(call, operation);
   if (!rule) return actorOf(request).type === 'anonymous' ? 'refused' : 'allowed';
@@ -31,14 +41,14 @@ export function verdictOf(call: Call, operation: Operation, subject: RuleSubject
  * all authenticated callers if no rule is set. A rule that throws admits no caller; one that returns a condition admits
  * to the documents that meet it.
  */
-export async function authorize(call: Call, operation: Operation, subject: RuleSubject): Promise<void> {
+export async function authorize(call: Call, operation: Right, subject: RuleSubject): Promise<void> {
   const verdict = verdictOf(call, operation, subject);
-  if (verdict !== 'allowed' && !(await admits(call, verdict, subject))) refuse(call, operation);
-  if (operation !== 'read') noteAdmission(call.request, call.target, operation);
+  if (verdict !== 'allowed' && !(await admits(call, verdict, subject))) refuse(call, operation, subject.isDraft);
+  if (operation !== 'read' && operation !== 'readDrafts') noteAdmission(call.request, call.target, operation);
 }
 
 /** Whether the caller may do something to a subject. A rule that throws says no. */
-export async function may(call: Call, operation: Operation, subject: RuleSubject): Promise<boolean> {
+export async function may(call: Call, operation: Right, subject: RuleSubject): Promise<boolean> {
   const verdict = verdictOf(call, operation, subject);
   return verdict === 'allowed' || admits(call, unlessRefused(verdict, 'refused'), subject);
 }
@@ -53,7 +63,7 @@ export function mayRead(call: Call, document: JsonObject, position?: number): Pr
  *
  * @param doc the document that is to change; null if one is to be created.
  */
-export async function authorizeInAdvance(call: Call, operation: Operation, doc: JsonObject | null): Promise<void> {
+export async function authorizeInAdvance(call: Call, operation: Right, doc: JsonObject | null): Promise<void> {
   const verdict = await verdictOf(call, operation, new InAdvance(operation, doc));
   if (verdict !== 'askEach' && !(await admits(call, verdict, { doc: () => doc, data: null }))) refuse(call, operation);
 }
@@ -63,13 +73,13 @@ export async function authorizeInAdvance(call: Call, operation: Operation, doc: 
  *
  * @throws DomainError `unauthorized` or `forbidden`.
  */
-export async function authorizeAny(call: Call, operation: Operation): Promise<void> {
+export async function authorizeAny(call: Call, operation: Right): Promise<void> {
   requireCredential(call, operation);
   if ((await verdictOf(call, operation, null)) === 'refused') refuse(call, operation);
 }
 
 /** Refuses a caller who may do neither operation to any document, as {@link authorizeAny} refuses the first. */
-export async function authorizeEither(call: Call, first: Operation, second: Operation): Promise<void> {
+export async function authorizeEither(call: Call, first: Right, second: Right): Promise<void> {
   try {
     await authorizeAny(call, first);
   } catch (refusal) {
@@ -88,9 +98,11 @@ async function admits(
   const verdict = await asked;
   if (typeof verdict !== 'object') return verdict === 'allowed';
   const id = String(subject.doc()?.id ?? target.slug);
-  const { position } = subject;
-  if (position !== undefined) return app.past.matches(position, target.tables, { id, where: verdict });
-  return target.documents.matches(id, verdict);
+  const { position, isDraft = false } = subject;
+  const drafts = isDraft ? target.draftDocuments : null;
+  if (position === undefined) return (drafts?.exists(id) ? drafts : target.documents).matches(id, verdict);
+  const tables = drafts?.asOf(id, position) ? target.tables.drafts : null;
+  return app.past.matches(position, tables ?? target.tables, { id, where: verdict });
 }
 
 /** Gives `otherwise` if a rule threw: the request goes on. */
@@ -122,11 +134,9 @@ export async function unlessFaulty<T>({ app }: RouteCall, asked: Promise<T>, oth
  *
  * @throws DomainError `unauthorized`.
  */
-export function requireCredential(
-  { request, target }: { request: Request; target: Target },
-  operation: Operation,
-): void {
-  if (!target.model.access[operation] && actorOf(request).type === 'anonymous') throw credentialNeeded();
+export function requireCredential({ request, target }: { request: Request; target: Target }, operation: Right): void {
+  if (!target.model.access[decidingRight(target.model, operation)] && actorOf(request).type === 'anonymous')
+    throw credentialNeeded();
 }
 
 /**
@@ -141,13 +151,14 @@ export function requireSchemaAccess({ publicSchema }: Model, request: Request): 
 /**
  * Refuses a caller: an API key for its scopes, if they are the reason.
  *
+ * @param isDraft whether the right is about a draft.
  * @throws DomainError `unauthorized` without a credential, `forbidden` with one.
  */
-export function refuse({ request, target: { model, slug } }: Call, operation: Operation): never {
-  requireScope(request, model, operation);
+export function refuse({ request, target: { model, slug } }: Call, operation: Right, isDraft = false): never {
+  requireScope(request, model, operation, isDraft);
   const { type } = actorOf(request);
   if (type === 'anonymous') throw credentialNeeded();
-  throw new DomainError('forbidden', `you may not ${operation} ${slug}${type === 'apiKey' ? keyIsNone : ''}`);
+  throw new DomainError('forbidden', `you may not ${verbOf(operation)} ${slug}${type === 'apiKey' ? keyIsNone : ''}`);
 }
 
 /** Only accounts refuse a key by a rule: everywhere else it is trusted code. */

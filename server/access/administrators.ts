@@ -1,5 +1,5 @@
 import { DomainError } from '../../config/errors.ts';
-import type { AccessResult, Collection, User } from '../../config/model.ts';
+import type { AccessResult, Collection, PublishArgs, User } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import type { AccountRef } from '../../events/facts/accounts.ts';
 import type { Call, RouteCall } from '../app.ts';
@@ -98,10 +98,14 @@ type Answer = { answer: boolean | JsonObject; hasLooked: boolean; error?: unknow
 /** Asks a rule for another user than the caller. @param doc null: it is only noted that the rule looks at it. */
 async function ask({ call, decide }: Rule, user: User, doc: JsonObject | null): Promise<Answer> {
   let hasLooked = false;
-  const args = {
+  // Accounts have no drafts.
+  const args: PublishArgs = {
     user,
     data: null,
     req: viewOf(call.request),
+    published: null,
+    editors: [],
+    locale: null,
     get doc() {
       hasLooked = true;
       return doc;

@@ -1,8 +1,8 @@
 import type { Request } from '@hapi/hapi';
-import type { Operation } from '../../config/model.ts';
 import { ruleNameOf } from '../../config/rules.ts';
 import type { Target } from '../app.ts';
 import { actorOf, isTrusted, madeKeyOf } from '../http/requests.ts';
+import { decidingRight, type Right } from './rules.ts';
 
 /** The text that an event has in place of a rule if no rule was asked; docs/events.md lists the meanings. */
 export type NoRule = 'apiKey' | 'operator' | 'invitation' | 'setup';
@@ -11,9 +11,10 @@ export type NoRule = 'apiKey' | 'operator' | 'invitation' | 'setup';
 const byDefault = ' (default)';
 
 /** Notes the rule that admits the writes of a request: their events name it. */
-export function noteAdmission(request: Request, { model, tables }: Target, operation: Operation): void {
-  const name = ruleNameOf(tables.name, operation);
-  request.app.rule = isTrusted(request, model) ? trustedAs(request) : named(name, model.access[operation]);
+export function noteAdmission(request: Request, { model, tables }: Target, right: Right): void {
+  const decides = decidingRight(model, right);
+  const name = ruleNameOf(tables.name, decides);
+  request.app.rule = isTrusted(request, model) ? trustedAs(request) : named(name, model.access[decides]);
 }
 
 /** Notes that the `erase` rule admits an erasure. */
@@ -34,6 +35,13 @@ export function noteKeyRule(request: Request, rule: unknown): void {
   const { type } = actorOf(request);
   const isTrustedCaller = type === 'system' || (type === 'apiKey' && !rule);
   request.app.rule = isTrustedCaller ? trustedAs(request) : named('keys', rule);
+}
+
+/** Notes that the `releases` rule admits a change of releases. */
+export function noteReleaseRule(request: Request, rule: unknown): void {
+  const { type } = actorOf(request);
+  const isTrustedCaller = type === 'system' || (type === 'apiKey' && !rule);
+  request.app.rule = isTrustedCaller ? trustedAs(request) : named('releases', rule);
 }
 
 function named(name: string, rule: unknown): string {

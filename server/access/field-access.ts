@@ -156,18 +156,20 @@ async function mayReach(asked: Request | null, rule: FieldRule | undefined): Pro
 }
 
 /**
- * The fields of a document whose recorded values the caller may see: readable in this document, and not changed by a
- * read hook. Null if the whole document has a read hook.
+ * The fields of a document whose recorded values the caller may see: readable in each of these states of it, and not
+ * changed by a read hook. Null if the whole document has a read hook.
  */
 export async function recordedFields(
   { request, target }: FieldsCall,
-  doc: JsonObject,
+  states: readonly JsonObject[],
 ): Promise<readonly Field[] | null> {
   const { fields, hooks } = target.model;
   if (hooks.beforeRead || hooks.afterRead) return null;
-  const args = { user: userOf(request), doc, data: null, req: viewOf(request) };
+  const args = states.map((doc) => ({ user: userOf(request), doc, data: null, req: viewOf(request) }));
   const shown = await fieldsThat(fields, async ({ hooks, access }) => {
-    return !hooks?.afterRead && (!access?.read || passes(access.read, args));
+    if (hooks?.afterRead) return false;
+    for (const one of args) if (access?.read && !(await passes(access.read, one))) return false;
+    return true;
   });
   return pick(fields, shown);
 }

@@ -1,6 +1,6 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError, type FieldError, inBody } from '../../config/errors.ts';
-import type { AccessArgs, Field, KeyAudit, KeyScope, Operation } from '../../config/model.ts';
+import type { Field, FieldAccess, KeyAudit, KeyOperation, KeyScope, PublishArgs } from '../../config/model.ts';
 import { fieldsInside } from '../../config/nesting.ts';
 import type { KeyGrant } from '../../events/facts/api-keys.ts';
 import type { App, Call, RouteCall, Target } from '../app.ts';
@@ -8,7 +8,7 @@ import { noteRequest } from '../http/pulse.ts';
 import { actorOf } from '../http/requests.ts';
 import { problemOfErasing } from './erasing.ts';
 import { auditRightsOf } from './rights.ts';
-import { argsWithoutDocument, ruleOf } from './rules.ts';
+import { argsWithoutDocument, type Right, ruleName, ruleOf, verbOf } from './rules.ts';
 
 /** How many problems an error names at most. */
 const mostTold = 20;
@@ -39,7 +39,7 @@ export async function requireGrantable(call: RouteCall, { scopes, audit }: KeyGr
 }
 
 type Kind = 'collections' | 'globals';
-type ProblemOf = (kind: Kind, slug: string, operation: Operation) => Promise<string | null>;
+type ProblemOf = (kind: Kind, slug: string, operation: KeyOperation) => Promise<string | null>;
 
 async function problemsIn(scope: KeyScope, problemOf: ProblemOf): Promise<string[]> {
   const problems: string[] = [];
@@ -70,36 +70,60 @@ function problemsOf({ app, request }: RouteCall): ProblemOf {
     return problem;
   };
 
-  async function look(kind: Kind, slug: string, operation: Operation): Promise<string | null> {
+  async function look(kind: Kind, slug: string, operation: KeyOperation): Promise<string | null> {
     const target = targetOf(app, kind, slug);
     if (!target) return `${slug} is not configured, so its rules are not known`;
-    // A global has only rules to read and to update.
-    if (kind === 'globals' && operation !== 'read' && operation !== 'update') return null;
-    return problemWith({ app, request, target }, operation);
+    for (const right of rightsIn(target, operation)) {
+      const problem = await problemWith({ app, request, target }, right);
+      if (problem !== null) return problem;
+    }
+    return null;
   }
 }
+
+/** The rights that an operation of a scope gives: what an update, a create or a delete writes is public at once. */
+function rightsIn({ model }: Target, operation: KeyOperation): Right[] {
+  const { kind, drafts } = model;
+  if (operation === 'draft') return drafts ? [...draftRights[kind]] : [];
+  // A global has only rules to read and to update.
+  if (kind === 'global' && operation !== 'read' && operation !== 'update') return [];
+  return drafts && operation !== 'read' ? [operation, 'publish'] : [operation];
+}
+
+const draftRights = { collection: ['readDrafts', 'create', 'update'], global: ['readDrafts', 'update'] } as const;
+
+/** The rights whose use shows or changes fields, and the rule of a field that decides about each. */
+const rightToFields: { [right in Right]?: keyof FieldAccess } = {
+  read: 'read',
+  readDrafts: 'read',
+  create: 'create',
+  update: 'update',
+};
 
 function targetOf({ collections, globals }: App, kind: Kind, slug: string): Target | undefined {
   return kind === 'globals' ? globals.get(slug) : collections.get(slug);
 }
 
-async function problemWith(call: Call, operation: Operation): Promise<string | null> {
+async function problemWith(call: Call, right: Right): Promise<string | null> {
   const { request, target } = call;
-  const rule = ruleOf(call, operation);
-  const problem = rule && (await problemOfRule(request, rule.decide, { operation, what: target.slug }));
-  if (problem || operation === 'delete') return problem;
+  const rule = ruleOf(call, right);
+  const refusal = `you may not ${verbOf(right)} ${target.slug}`;
+  const problem = rule && (await problemOfRule(request, rule.decide, { name: ruleName(target, right), refusal }));
+  const operation = rightToFields[right];
+  if (problem || !operation) return problem;
   return problemOfFields(request, target.model.fields, { operation, before: `${target.slug}.` });
 }
 
 async function problemOfFields(
   request: Request,
   fields: readonly Field[],
-  { operation, before }: { operation: 'read' | 'create' | 'update'; before: string },
+  { operation, before }: { operation: keyof FieldAccess; before: string },
 ): Promise<string | null> {
   for (const field of fields) {
     const what = before + field.name;
     const rule = field.access?.[operation];
-    const own = rule && (await problemOfRule(request, rule, { operation, what }));
+    const words = { name: `the ${operation} rule of ${what}`, refusal: `you may not ${operation} ${what}` };
+    const own = rule && (await problemOfRule(request, rule, words));
     const problem = own || (await problemOfFields(request, fieldsInside(field), { operation, before: `${what}.` }));
     if (problem) return problem;
   }
@@ -108,21 +132,21 @@ async function problemOfFields(
 
 async function problemOfRule(
   request: Request,
-  rule: (args: AccessArgs) => unknown,
-  { operation, what }: { operation: Operation; what: string },
+  rule: (args: PublishArgs) => unknown,
+  { name, refusal }: { name: string; refusal: string },
 ): Promise<string | null> {
   const { hasLooked, answer } = await askOfUser(request, rule);
   if (answer === true && !hasLooked) return null;
   if (hasLooked || (typeof answer === 'object' && answer !== null))
-    return `a key has no user, so the ${operation} rule of ${what}, which decides by more than the user, cannot be asked about it`;
-  return `you may not ${operation} ${what}`;
+    return `a key has no user, so ${name}, which decides by more than the user, cannot be asked about it`;
+  return refusal;
 }
 
 /**
  * The answer of a rule (undefined if it throws), and whether the rule looked at anything but the user: that would
  * differ in a call of the key.
  */
-async function askOfUser(request: Request, rule: (args: AccessArgs) => unknown) {
+async function askOfUser(request: Request, rule: (args: PublishArgs) => unknown) {
   const { args, hasLooked } = argsWithoutDocument(request, false);
   noteRequest(request);
   const answer = await Promise.resolve(args)

@@ -1,21 +1,33 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
-import type { Collection, Global, KeyScope, Operation } from '../../config/model.ts';
+import type { Collection, Global, KeyOperation, KeyScope } from '../../config/model.ts';
 import { splitAccountStream, splitStream } from '../../events/facts/catalogue.ts';
 import { madeKeyOf } from '../http/requests.ts';
+import { type Right, verbOf } from './rules.ts';
 
 /** A collection or global. Scopes name collections by their categories, so that a rename changes nothing. */
 type ScopeTarget = Pick<Collection | Global, 'kind' | 'slug' | 'category'>;
 
-/** Whether the caller is an API key whose scopes do not include an operation: then no rule is asked. */
-export function isOutsideScopes(request: Request, model: ScopeTarget, operation: Operation): boolean {
+/**
+ * Whether the caller is an API key whose scopes do not include a right: then no rule is asked.
+ *
+ * @param isDraft whether the right is about a draft.
+ */
+export function isOutsideScopes(request: Request, model: ScopeTarget, right: Right, isDraft = false): boolean {
   const key = madeKeyOf(request);
-  return key !== null && !covers(key.scopes, model, operation);
+  return key !== null && !covers(key.scopes, model, operationFor(right, isDraft));
 }
 
-/** @throws DomainError `forbidden` for an API key whose scopes do not include an operation. */
-export function requireScope(request: Request, model: ScopeTarget, operation: Operation): void {
-  if (isOutsideScopes(request, model, operation)) throw outsideScopes(`${operation} ${model.slug}`);
+/** @throws DomainError `forbidden` for an API key that {@link isOutsideScopes}. */
+export function requireScope(request: Request, model: ScopeTarget, right: Right, isDraft = false): void {
+  if (isOutsideScopes(request, model, right, isDraft)) throw outsideScopes(`${verbOf(right)} ${model.slug}`);
+}
+
+/** The operation of scopes that holds a right: `draft` reads and saves drafts, `update` publishes. */
+function operationFor(right: Right, isDraft: boolean): KeyOperation {
+  if (right === 'publish') return 'update';
+  if (right === 'readDrafts') return 'draft';
+  return isDraft && (right === 'create' || right === 'update') ? 'draft' : right;
 }
 
 /** @throws DomainError `forbidden` for an API key whose scopes do not include reading all collections and globals. */
@@ -45,10 +57,11 @@ function readsAll(scopes: readonly KeyScope[]): boolean {
   return reading.some(({ collections }) => collections === '*') && reading.some(({ globals }) => globals === '*');
 }
 
-function covers(scopes: readonly KeyScope[], { kind, slug, category }: ScopeTarget, operation: Operation): boolean {
+function covers(scopes: readonly KeyScope[], { kind, slug, category }: ScopeTarget, operation: KeyOperation): boolean {
   return scopes.some(({ collections, globals, operations }) => {
+    const held: readonly KeyOperation[] = operations;
     const [names, name] = kind === 'global' ? [globals, slug] : [collections, category];
-    return operations.includes(operation) && (names === '*' || names.includes(name));
+    return held.includes(operation) && (names === '*' || names.includes(name));
   });
 }
 

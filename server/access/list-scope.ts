@@ -7,6 +7,7 @@ import type { Call } from '../app.ts';
 import { type AsOf, asOfFor } from '../http/requests.ts';
 import type { SearchReach } from '../queries/paths.ts';
 import { mayRead, refuse, unlessFaulty, unlessRefused, verdictOf } from './access.ts';
+import { collectionInView, lineFieldsOf } from './draft-view.ts';
 import { filterableFields } from './field-access.ts';
 import { mayInAdvance, ruleName, type Verdict } from './rules.ts';
 
@@ -37,8 +38,12 @@ export async function scopeOfRelated(call: Call): Promise<ListScope | null> {
   return row ? { ...scope, row: (document) => unlessFaulty(call, row(document), false) } : scope;
 }
 
-/** The documents of a target that the caller may see; null if there are none. */
-async function scopeOf(call: Call): Promise<ListScope | null> {
+/**
+ * The documents of a target that the caller may see; null if there are none. The view of drafts shows no others.
+ */
+export async function scopeOf(call: Call): Promise<ListScope | null> {
+  const { view } = call.target;
+  if (view) return { where: null, row: view.passes };
   const scope = scopeToday(call, await verdictOf(call, 'read', null));
   return scope && asOfFor(call.request) ? scopeAsOf(call, scope) : scope;
 }
@@ -123,7 +128,7 @@ async function reachBy(
   }
 
   async function look(slug: string): ReturnType<SearchReach['related']> {
-    const other = app.collections.get(slug);
+    const other = await collectionInView(call, slug);
     const asked = other && { app, request, target: other };
     const scope = asked && (await scopeOfRelated(asked));
     // A rule that looks at the document cannot be part of a query.
@@ -131,7 +136,8 @@ async function reachBy(
     return { reach: await reachBy(asked, fieldsOf, known), filter: scope.where };
   }
 
-  return { tables: target.tables, fields: await fieldsOf(call), related };
+  const fields = [...(await lineFieldsOf(call)).toFilter, ...(await fieldsOf(call))];
+  return { tables: target.tables, fields, related };
 }
 
 /**
@@ -141,14 +147,16 @@ async function reachBy(
  */
 export async function rightsOf(call: Call): Promise<{ [right: string]: boolean }> {
   const { app, target } = call;
-  const rights = rightsTo[target.model.kind].map(async (operation) => {
-    const may = await mayInAdvance(call, operation).catch((error) => {
-      app.tellRuleFault(ruleName(target, operation), error);
+  const { kind, drafts } = target.model;
+  const rights = [...rightsTo[kind], ...(drafts ? rightsToDrafts : [])].map(async (right) => {
+    const may = await mayInAdvance(call, right).catch((error) => {
+      app.tellRuleFault(ruleName(target, right), error);
       return false;
     });
-    return [operation, may] as const;
+    return [right, may] as const;
   });
   return Object.fromEntries(await Promise.all(rights));
 }
 
 const rightsTo = { collection: ['read', 'create', 'update', 'delete'], global: ['read', 'update'] } as const;
+const rightsToDrafts = ['readDrafts', 'publish'] as const;

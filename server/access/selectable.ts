@@ -1,5 +1,6 @@
 import type { Call } from '../app.ts';
 import type { Selectable } from '../queries/selection.ts';
+import { collectionInView, lineFieldsOf } from './draft-view.ts';
 import { selectableFields } from './field-access.ts';
 import { scopeOfRelated } from './list-scope.ts';
 
@@ -17,10 +18,11 @@ export async function selectableOf(
   }
 
   async function look(slug: string): ReturnType<Selectable['related']> {
-    const other = app.collections.get(slug);
+    const other = await collectionInView(call, slug);
     const asked = other && { app, request, target: other };
     return asked && (await scopeOfRelated(asked)) ? selectableOf(asked, known) : null;
   }
 
-  return { hasId: target.model.kind === 'collection', fields: await selectableFields(call), related };
+  const fields = [...(await lineFieldsOf(call)).toSelect, ...(await selectableFields(call))];
+  return { hasId: target.model.kind === 'collection', fields, related };
 }

@@ -4,21 +4,31 @@ import type { Field } from '../../config/model.ts';
 import { fieldsInside, mapObjects, slugOf, tagOf } from '../../config/nesting.ts';
 import { type Category, globalsCategory, isObject, type Json, type JsonObject } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
-import { apiKeyStream, splitAccountStream, splitStream } from '../../events/facts/catalogue.ts';
+import {
+  apiKeyStream,
+  isCreation,
+  isDraftOnly,
+  releaseIdOf,
+  splitAccountStream,
+  splitStream,
+} from '../../events/facts/catalogue.ts';
 import type { Header } from '../../events/facts/envelope.ts';
 import type { RecordedEvent } from '../../events/facts/log.ts';
 import { schemaKey, type Upcaster } from '../../events/facts/upcasters.ts';
 import type { Call, RouteCall } from '../app.ts';
 import { whenReadable } from '../queries/moments.ts';
 import { mayRead } from './access.ts';
+import { mayReadDrafts } from './draft-access.ts';
 import { recordedFields } from './field-access.ts';
 import { managesKeys } from './key-management.ts';
+import { mayUseReleases } from './release-rights.ts';
 
 /**
  * An event as the caller sees it, without its payload if that is erased or hidden from this caller. `isPartial`: some
- * of what was recorded is left out. `isOfToday`: the fields have the names of today, else those of the event.
+ * of what was recorded is left out. `isWithheld`: all of it is. `isOfToday`: the fields have the names of today, else
+ * those of the event.
  */
-export type SeenEvent = RecordedEvent & { isPartial?: true; isOfToday?: true };
+export type SeenEvent = RecordedEvent & { isPartial?: true; isWithheld?: true; isOfToday?: true };
 
 /**
  * The part of the payloads of one stream that a caller sees: all of it as recorded, some fields, or nothing. Every
@@ -26,43 +36,68 @@ export type SeenEvent = RecordedEvent & { isPartial?: true; isOfToday?: true };
  */
 export type Sight = {
   extent: 'all' | 'some' | 'none';
-  /** Whether every field that is configured today is shown. */
+  /** Whether every field that is configured today is shown, and what is not public too. */
   isWhole: boolean;
+  /** Whether what was never public is shown: drafts, and what was said about them. */
+  hasDrafts: boolean;
   seen: (event: RecordedEvent) => SeenEvent;
   /** Whether a field is shown, by its name of today; a field that is no longer configured only if all is shown. */
   shows: (field: string) => boolean;
 };
 
 /** The sight of a caller to whom payloads are granted. */
-export const seesAll: Sight = { extent: 'all', isWhole: true, seen: (event) => event, shows: () => true };
+export const seesAll: Sight = {
+  extent: 'all',
+  isWhole: true,
+  hasDrafts: true,
+  seen: (event) => event,
+  shows: () => true,
+};
 
 /** The sight of a caller who sees no payload. */
 export const seesNothing: Sight = {
   extent: 'none',
   isWhole: false,
+  hasDrafts: false,
   seen: ({ header }) => ({ header, data: null, context: null }),
   shows: () => false,
 };
 
 /**
  * The part of a stream that the `read` rules show today. Of a document or global that the caller may read: the readable
- * fields, except those that a read hook changes. Of the account of a user whom the caller may read: all. Of a deleted
- * document, and of a stream that no rule is about: nothing.
+ * fields, except those that a read hook changes. Of drafts the same, if the rule `readDrafts` admits to the draft of
+ * today. Of the account of a user whom the caller may read: all. Of a deleted document, and of a stream that no rule is
+ * about: nothing.
  */
 export async function sightByRules({ app, request }: RouteCall, stream: string): Promise<Sight> {
   if (stream === apiKeyStream) return (await managesKeys({ app, request })) ? seesAll : seesNothing;
+  if (releaseIdOf(stream) !== null) return (await mayUseReleases({ app, request }, 'read')) ? seesAll : seesNothing;
   // The rules are asked about the state after all events that the log has by now.
   await whenReadable(app, app.events.head().size);
   const found = subjectOf(stream);
   const target = found && (found.category === null ? app.globals.get(found.id) : app.byCategory.get(found.category));
   if (!found || !target) return seesNothing;
   const call = { app, request, target };
-  const document = found.category === null ? globalOf(call) : target.documents.current(found.id)?.document;
-  if (!document || !(await mayRead(call, document))) return seesNothing;
+  const { states, hasDrafts } = await statesOf(call, found);
+  if (states.length === 0) return seesNothing;
   if (found.isAccount) return seesAll;
-  const fields = await recordedFields(call, document);
+  const fields = await recordedFields(call, states);
   if (!fields || fields.length === 0) return seesNothing;
-  return { ...sightOf(fields, app.upcaster()), isWhole: countIn(fields) === countIn(target.model.fields) };
+  const isWhole = countIn(fields) === countIn(target.model.fields) && (hasDrafts || target.lines === null);
+  return { ...sightOf(fields, app.upcaster(), hasDrafts), isWhole };
+}
+
+/** The states of a document that the caller may see today: what is public, and the draft. */
+async function statesOf(call: Call, { category, id, isAccount }: Subject) {
+  const { target } = call;
+  const document = category === null ? globalOf(call) : target.documents.current(id)?.document;
+  // A caller who may not read what is public is shown no draft of it here.
+  if (document && !(await mayRead(call, document))) return { states: [], hasDrafts: false };
+  const states: JsonObject[] = document ? [document] : [];
+  const lines = isAccount ? undefined : target.lines?.(id);
+  const hasDrafts = lines !== undefined && (await mayReadDrafts(call, lines));
+  if (hasDrafts && lines.draft && lines.draft !== lines.published) states.push(lines.draft);
+  return { states, hasDrafts };
 }
 
 /** The refusal of a caller who sees nothing of a stream, whether it exists or not. */
@@ -91,11 +126,12 @@ function globalOf({ target: { slug, documents, defaults } }: Call): JsonObject |
   return found && document;
 }
 
-function sightOf(fields: readonly Field[], upcaster: Upcaster): Omit<Sight, 'isWhole'> {
+function sightOf(fields: readonly Field[], upcaster: Upcaster, hasDrafts: boolean): Omit<Sight, 'isWhole'> {
   const names = new Set(['id', 'createdAt', 'updatedAt', ...fields.map(({ name }) => name)]);
 
   function seen({ header, data, context }: RecordedEvent): SeenEvent {
     if (data === null) return { header, data, context };
+    if (!hasDrafts && isDraftOnly(header.type)) return { header, data: null, context: null, isWithheld: true };
     const ofToday = upcaster.upcast(schemaKey(header.stream), header, data);
     const shown = shownOf(header, ofToday);
     // A payload of which nothing is left out stays word for word. A rename may leave out a removed field of that name.
@@ -104,10 +140,11 @@ function sightOf(fields: readonly Field[], upcaster: Upcaster): Omit<Sight, 'isW
   }
 
   function shownOf({ type }: Header, data: JsonObject): JsonObject {
-    if (type === 'document.created') return only(data);
-    const { source, document, set, unset } = data;
+    if (isCreation(type)) return only(data);
+    const { source, version, release, to, note, document, set, unset } = data;
     return {
       ...(isObject(source) && { source }),
+      ...Object.fromEntries(Object.entries({ version, release, to, note }).filter(([, value]) => value !== undefined)),
       ...(isObject(document) && { document: only(document) }),
       ...(isObject(set) && { set: only(set) }),
       ...(Array.isArray(unset) && { unset: unset.filter((name) => names.has(String(name))) }),
@@ -121,7 +158,7 @@ function sightOf(fields: readonly Field[], upcaster: Upcaster): Omit<Sight, 'isW
     );
   }
 
-  return { extent: 'some', seen, shows: (field) => names.has(field) };
+  return { extent: 'some', hasDrafts, seen, shows: (field) => names.has(field) };
 }
 
 /** The number of members in a value, at any depth. */

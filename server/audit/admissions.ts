@@ -4,7 +4,7 @@ import type { Header } from '../../events/facts/envelope.ts';
 import type { RecordedEvent } from '../../events/facts/log.ts';
 import { eventOf, type LogReader, textAt } from '../../events/log/log-reader.ts';
 import { requireVersion } from '../../events/store/altered.ts';
-import type { Sight } from '../access/sight.ts';
+import type { SeenEvent, Sight } from '../access/sight.ts';
 import type { openHistory } from './history.ts';
 
 /**
@@ -28,6 +28,7 @@ type Admission = Pick<Header, 'stream' | 'version' | 'position' | 'type' | 'reco
   /** Null if the actor is not a user, or became a user by this event. */
   user: ActingUser | null;
   erased?: true;
+  withheld?: true;
 };
 
 /** A log, the histories of its streams, and what the caller sees of those. */
@@ -40,13 +41,24 @@ type Source = {
 /**
  * Says who was allowed to cause an event: the user as they were then, and the rule as it was then.
  */
-export async function admissionOf(source: Source, event: RecordedEvent): Promise<Admission> {
+export async function admissionOf(source: Source, event: SeenEvent): Promise<Admission> {
   const { stream, version, position, type, recordedAt, actor } = event.header;
   const name = event.context?.rule;
   const rule = name === undefined ? null : ruleThen(source.log, name, position);
   const user = await userThen(source, event);
-  const isErased = event.data === null;
-  return { stream, version, position, type, recordedAt, actor, rule, user, ...(isErased && { erased: true }) };
+  const isErased = event.data === null && !event.isWithheld;
+  return {
+    stream,
+    version,
+    position,
+    type,
+    recordedAt,
+    actor,
+    rule,
+    user,
+    ...(isErased && { erased: true }),
+    ...(event.isWithheld && { withheld: true }),
+  };
 }
 
 function ruleThen(log: LogReader, name: string, position: number): AdmittingRule {
@@ -71,6 +83,6 @@ async function userThen(
   if (sight.extent === 'none') return { ...found, document: null, withheld: true };
   const event = eventOf(textAt(log, last.position));
   requireVersion(event.header, stream, last.version);
-  const document = await histories.as(sight).documentAt(event, at);
+  const { document } = await histories.as(sight).documentAt(event, at);
   return { ...found, document, ...(event.data === null && { erased: true }) };
 }

@@ -11,8 +11,10 @@ import {
   askedOf,
   checked,
   count,
+  type Parameter,
   type ParsedQuery,
   type Query,
+  readInteger,
   settle,
   tell,
   text,
@@ -211,35 +213,73 @@ function alternatives(words: readonly string[]): string {
   return words.join('|').replaceAll('.', '\\.');
 }
 
+/** The names of the lines of a document, where a version may be named. */
+const lineNames = ['published', 'draft'] as const;
+type LineName = (typeof lineNames)[number];
+
+/** A version, from `least`, or the name of a line; null if it is missing. */
+function versionOrLine(least: number, description: string): Parameter<number | LineName | null> {
+  const whole = { type: 'integer', minimum: least, maximum: Number.MAX_SAFE_INTEGER };
+  const lines = '`published` and `draft` are the public state and the newest one, as they are today.';
+  return {
+    told: {
+      description: `${description} ${lines}`,
+      schema: { anyOf: [whole, { type: 'string', enum: [...lineNames] }] },
+    },
+    read(given, name) {
+      if (given === undefined) return null;
+      const line = lineNames.find((one) => one === given);
+      if (line !== undefined) return line;
+      if (typeof given === 'string' && /^[a-z]/i.test(given)) {
+        const message = `must be a version or one of ${showAll(lineNames)}, got ${show(given)}`;
+        throw invalidField(
+          inQuery(name, 'not_allowed', { allowed: lineNames }),
+          `${message}${didYouMean(given, lineNames)}`,
+        );
+      }
+      return readInteger(given, name, { least });
+    },
+  };
+}
+
 /** The query of a diff. */
 export const diffParameters = {
-  from: count({ least: 0 }, 'A version; 0 is before there was anything. By default the one before `to`.'),
-  to: count({ least: 0 }, 'A version, by default the newest.'),
+  from: versionOrLine(0, 'A version; 0 is before there was anything. By default the one before `to`.'),
+  to: versionOrLine(0, 'A version, by default the newest.'),
   actors,
 };
 
 /** The query of a blame. */
 export const blameParameters = {
-  version: count({ least: 1 }, 'The version that is asked about, by default the newest.'),
+  version: versionOrLine(1, 'The version that is asked about, by default the newest.'),
   actors,
 };
 
 /**
- * The versions that a diff is between. Without `to` it is the newest, without `from` the one before `to`.
+ * The ends of a diff: versions, or lines as of the newest version. Without `to` it is the newest, without `from` the
+ * version before `to`, and before the draft what is public.
  *
  * @throws DomainError `validation_failed` for versions that there are not.
  */
-export function versionRange(
+export function diffEnds(
   { from, to }: Values<typeof diffParameters>,
   newest: number,
-): { from: number; to: number } {
-  const last = within(to ?? newest, 'to', newest);
-  return { from: within(from ?? Math.max(last - 1, 0), 'from', newest), to: last };
+): [from: number | LineName, to: number | LineName] {
+  const last = typeof to === 'string' ? to : within(to ?? newest, 'to', newest);
+  const other = last === 'draft' ? 'published' : Math.max((last === 'published' ? newest : last) - 1, 0);
+  const first = from ?? other;
+  return [typeof first === 'string' ? first : within(first, 'from', newest), last];
 }
 
-/** The version that a blame is about, the newest if none is named; throws as {@link versionRange} does. */
-export function versionOf({ version }: Values<typeof blameParameters>, newest: number): number {
-  return within(version ?? newest, 'version', newest);
+/**
+ * The line and the version that a blame is about, the newest if none is named; throws as {@link diffEnds} does.
+ */
+export function blamedLine(
+  { version }: Values<typeof blameParameters>,
+  newest: number,
+): { line: LineName; version: number } {
+  if (typeof version === 'string') return { line: version, version: newest };
+  return { line: 'draft', version: within(version ?? newest, 'version', newest) };
 }
 
 function within(version: number, name: string, newest: number): number {

@@ -153,10 +153,7 @@ export async function eventTexts(
     look(header);
     const sight = sights.get(header.stream) ?? (await rights.sightOf(header.stream));
     sights.set(header.stream, sight);
-    const text =
-      sight.extent === 'none'
-        ? `{"header":${headerText},"data":null,"context":null,"withheld":true}`
-        : shownText(textAt(log, position), sight);
+    const text = sight.extent === 'none' ? withheldText(headerText) : shownText(textAt(log, position), sight);
     bytes += text.length;
     if (events.length > 0 && bytes > mostBytes) break;
     events.push({ position, type: header.type, text });
@@ -164,11 +161,16 @@ export async function eventTexts(
   return events;
 }
 
+function withheldText(header: string): string {
+  return `{"header":${header},"data":null,"context":null,"withheld":true}`;
+}
+
 /** The text of an event whose payload may be seen, at least in part. Its header is shown as it is stored. */
 export function shownText(text: EventText, sight: Sight): string {
   const { header } = text;
   if (text.body === null) return `{"header":${header},"data":null,"context":null,"erased":true}`;
-  const { data, context, isPartial } = sight.seen(eventOf(text));
+  const { data, context, isPartial, isWithheld } = sight.seen(eventOf(text));
+  if (isWithheld) return withheldText(header);
   const flag = isPartial ? ',"partial":true' : '';
   return `{"header":${header},"data":${JSON.stringify(data)},"context":${JSON.stringify(context)}${flag}}`;
 }

@@ -1,7 +1,8 @@
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
+import { globalsCategory } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
-import { keyStream } from '../../events/facts/catalogue.ts';
+import { keyStream, splitStream } from '../../events/facts/catalogue.ts';
 import type { CollectionNames } from '../../events/service-events/categories.ts';
 import { type AuditRights, requireAudit } from '../access/rights.ts';
 import { hiddenByRules, type Sight, seesAll } from '../access/sight.ts';
@@ -14,18 +15,20 @@ import type { KeyNote } from '../ports.ts';
 import { type Query, readInteger, readQuery, rejectQuery } from '../queries/parameters.ts';
 import { type Naming, namedAll, namingFor } from './actor-names.ts';
 import { admissionOf } from './admissions.ts';
+import type { Blame } from './blame.ts';
+import { type HistoryEntry, oneVersion } from './entries.ts';
 import { eventsOperation, keysOperation, logOperation } from './event-operations.ts';
 import {
+  blamedLine,
   blameParameters,
+  diffEnds,
   diffParameters,
   historyParameters,
   readEventQuery,
-  versionOf,
   versionParameters,
-  versionRange,
 } from './event-query.ts';
 import { eventTexts, findEvents } from './events.ts';
-import { type Blame, type History, type HistoryEntry, oneVersion, openHistory, type StreamState } from './history.ts';
+import { type History, openHistory, type StreamState } from './history.ts';
 import {
   admissionOperation,
   blameOperation,
@@ -135,12 +138,20 @@ async function listVersions(app: App, asked: HistoryRequest): Promise<object> {
 async function showDocument(app: App, asked: HistoryRequest, h: ResponseToolkit): Promise<object> {
   const { stream, version, naming } = findVersion(app, asked);
   const event = asked.history.event(stream, version);
-  const document = await asked.history.documentAt(event);
+  const { document, published, hasDrafts } = await asked.history.documentAt(event);
   const { position } = event.header;
   const [shown] = await namedTexts(app, asked.rights, { positions: [position], naming });
-  const isErased = event.data === null ? ',"erased":true' : '';
-  const head = JSON.stringify({ stream, version, position, document }).slice(0, -1);
+  const isErased = event.data === null && !event.isWithheld ? ',"erased":true' : '';
+  const lines = hasDrafts || keepsDrafts(app, stream) ? { document, published } : { document };
+  const head = JSON.stringify({ stream, version, position, ...lines }).slice(0, -1);
   return sendText(h, `${head}${isErased},"event":${shown}}`);
+}
+
+/** Whether a stream is one of a collection or global that has drafts today. */
+function keepsDrafts({ byCategory, globals }: App, stream: string): boolean {
+  const [category, id] = splitStream(stream);
+  const target = category === globalsCategory ? globals.get(id) : byCategory.get(category);
+  return target !== undefined && target.lines !== null;
 }
 
 async function showEvent(app: App, asked: HistoryRequest, h: ResponseToolkit): Promise<object> {
@@ -163,23 +174,24 @@ async function showDiff(app: App, asked: HistoryRequest): Promise<object> {
   const { history, subject, request, rights } = asked;
   const wanted = readQuery(diffParameters, request.query, app);
   const state = find(asked);
-  const { from, to } = versionRange(wanted, state.version);
-  const [before, after] = [await entryAt(history, state, from), await entryAt(history, state, to)];
+  const { versions, ...difference } = await history.diff(state.stream, diffEnds(wanted, state.version), state.version);
+  const [before, after] = [await entryAt(history, state, versions[0]), await entryAt(history, state, versions[1])];
   const naming = namingFor(app, request, { rights, actors: wanted.actors });
   const nameOf = async (entry: HistoryEntry | null) => (entry && naming ? naming(entry) : entry);
   const ends = { from: await nameOf(before), to: await nameOf(after) };
-  return { [subject.name]: state, ...ends, ...(await history.diff(state.stream, from, to)) };
+  return { [subject.name]: state, ...ends, ...difference };
 }
 
 async function showBlame(app: App, asked: HistoryRequest): Promise<object> {
   const { history, subject, request, rights } = asked;
   const wanted = readQuery(blameParameters, request.query, app);
   const state = find(asked);
-  const version = versionOf(wanted, state.version);
+  const { line, version } = blamedLine(wanted, state.version);
   const naming = namingFor(app, request, { rights, actors: wanted.actors });
   const fields: Blame[] = [];
-  for (const one of await history.blame(state.stream, version)) {
-    fields.push(naming && 'actor' in one ? await naming(one) : one);
+  for (const one of await history.blame({ stream: state.stream, version, line })) {
+    const named = naming && 'actor' in one ? await naming(one) : one;
+    fields.push(naming && one.published ? { ...named, published: await naming(one.published) } : named);
   }
   return { [subject.name]: state, version, fields };
 }

@@ -14,7 +14,9 @@ type KeyRoute =
   /** A user or the operator is needed; a key is neither. */
   | 'user'
   /** The route manages keys, which such a key may never do. */
-  | 'keys';
+  | 'keys'
+  /** The route is about releases, which publish for many documents at once, or tokens: such a key may use neither. */
+  | 'releases';
 
 /** Every route that looks at credentials, by its method and path: `*` stands for a slug. Others are refused. */
 export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
@@ -24,12 +26,22 @@ export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
   'PATCH /api/collections/*/{id}': 'scopes',
   'DELETE /api/collections/*/{id}': 'scopes',
   'POST /api/collections/*/{id}/restore': 'scopes',
+  'POST /api/collections/*/{id}/publish': 'scopes',
+  'POST /api/collections/*/{id}/unpublish': 'scopes',
+  'POST /api/collections/*/{id}/review': 'scopes',
+  'DELETE /api/collections/*/{id}/review': 'scopes',
+  'POST /api/collections/*/{id}/review/refuse': 'scopes',
+  'POST /api/collections/*/bulk/publish': 'scopes',
+  'POST /api/collections/*/bulk/unpublish': 'scopes',
+  'POST /api/collections/*/bulk/discard': 'scopes',
+  'POST /api/collections/*/{id}/discard': 'scopes',
   'GET /api/collections/*/{id}/account': 'scopes',
   'POST /api/collections/*/{id}/unlock': 'scopes',
   'DELETE /api/collections/*/{id}/sessions/{sid}': 'scopes',
   'GET /api/collections/*/{id}/references': 'scopes',
   'GET /api/collections/*/trash': 'scopes',
   'GET /api/trash': 'scopes',
+  'GET /api/reviews': 'scopes',
   'GET /api/collections/*/aggregate': 'scopes',
   'GET /api/collections/*/distinct': 'scopes',
   'GET /api/collections/*/count': 'scopes',
@@ -40,9 +52,16 @@ export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
   'GET /api/globals/*': 'scopes',
   'PATCH /api/globals/*': 'scopes',
   'POST /api/globals/*/restore': 'scopes',
+  'POST /api/globals/*/publish': 'scopes',
+  'POST /api/globals/*/review': 'scopes',
+  'DELETE /api/globals/*/review': 'scopes',
+  'POST /api/globals/*/review/refuse': 'scopes',
+  'POST /api/globals/*/discard': 'scopes',
   'GET /api/media/*/{id}/{filename}': 'scopes',
   'POST /api/preview-token': 'scopes',
   'GET /api/preview-data': 'nothing',
+  'GET /api/preview-tokens': 'releases',
+  'DELETE /api/preview-tokens/{id}': 'releases',
   'GET /api/search': 'scopes',
   'GET /api/batches/{batch}': 'scopes',
   'POST /api/batches/{batch}/undo': 'audit',
@@ -120,6 +139,17 @@ export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
   'GET /api/webhooks/{name}/deliveries/{id}': 'keys',
   'POST /api/webhooks/{name}/retry': 'keys',
   'POST /api/webhooks/{name}/deliveries/{id}/retry': 'keys',
+  'GET /api/releases': 'releases',
+  'POST /api/releases': 'releases',
+  'GET /api/releases/{id}': 'releases',
+  'PATCH /api/releases/{id}': 'releases',
+  'DELETE /api/releases/{id}': 'releases',
+  'POST /api/releases/{id}/items': 'releases',
+  'DELETE /api/releases/{id}/items/{slug}/{document}': 'releases',
+  'POST /api/releases/{id}/schedule': 'releases',
+  'POST /api/releases/{id}/unschedule': 'releases',
+  'POST /api/releases/{id}/check': 'releases',
+  'POST /api/releases/{id}/publish': 'releases',
   'GET /': 'nothing',
   '* /{any*}': 'nothing',
   'OPTIONS /{any*}': 'nothing',

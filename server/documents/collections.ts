@@ -4,6 +4,8 @@ import type { App, Target } from '../app.ts';
 import { intakeOf } from '../files/uploads/intake.ts';
 import { idempotency } from './concurrency/idempotency.ts';
 import { ifMatch } from './concurrency/precondition.ts';
+import { discardOperation, publishOperation, unpublishOperation } from './drafts/operations.ts';
+import { draftRoutes } from './drafts/routes.ts';
 import {
   createOperation,
   deleteOperation,
@@ -15,6 +17,7 @@ import {
 import { restoreRoute } from './past/restore.ts';
 import { readingRoutes } from './read/routes.ts';
 import { serializerFor } from './read/serialize.ts';
+import { reviewRoutes } from './reviews/routes.ts';
 import { accounts, countSignUp } from './write/passwords.ts';
 import { writingRoutes } from './write/routes.ts';
 import { admitInAdvance, uploads } from './write/uploads.ts';
@@ -57,5 +60,11 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       },
     }),
     restoreRoute(`${path}/{id}/restore`, writable, () => restoreOperation(app.model, model)),
+    ...draftRoutes(`${path}/{id}`, writable, {
+      publish: () => publishOperation(app.model, model),
+      unpublish: () => unpublishOperation(app.model, model),
+      discard: () => discardOperation(app.model, model),
+    }),
+    ...reviewRoutes(`${path}/{id}`, writable),
   ]);
 }

@@ -2,7 +2,7 @@ import type { Collection, Model } from '../../config/model.ts';
 import { ofCount } from '../openapi/descriptions.ts';
 import { type ApiOperation, queryRefusals } from '../openapi/operation.ts';
 import { asOfThen, json, refusalsOfThenOrSearch } from '../openapi/responses.ts';
-import { countParameters, momentParameter } from '../queries/query.ts';
+import { countParameters, momentParameter, viewsOf } from '../queries/query.ts';
 import { whereQueryOf } from './operations.ts';
 
 /** `GET /api/collections/<slug>/count` */
@@ -13,7 +13,7 @@ export function countOperation(model: Model, target: Collection): ApiOperation {
     tag: slug,
     summary: `Count the documents of ${slug}`,
     description: ofCount(model, target),
-    query: { ...countParameters, ...whereQueryOf(target) },
+    query: { ...countParameters, ...viewsOf(model, target), ...whereQueryOf(target) },
     answers: {
       200: asOfThen(json('The number of documents that match.', 'Count')),
       ...queryRefusals(target),
@@ -24,7 +24,7 @@ export function countOperation(model: Model, target: Collection): ApiOperation {
 }
 
 /** `GET /api/counts` */
-export function countsOperation({ collections }: Model): ApiOperation {
+export function countsOperation(model: Model): ApiOperation {
   return {
     id: 'readCounts',
     tag: 'system',
@@ -32,10 +32,10 @@ export function countsOperation({ collections }: Model): ApiOperation {
     description:
       'Returns the number of documents of each collection that the caller may read. A collection of which the caller may ' +
       'read nothing is left out.',
-    query: momentParameter,
+    query: { ...momentParameter, ...viewsOf(model, ...model.collections.values()) },
     answers: {
       200: asOfThen(json('The numbers by collection.', 'Counts')),
-      ...queryRefusals(...collections.values()),
+      ...queryRefusals(...model.collections.values()),
     },
     caller: { kind: 'known', orAnybody: true },
   };

@@ -1,9 +1,11 @@
 import Boom from '@hapi/boom';
+import type { Validator } from '../../config/documents.ts';
 import type { ErrorCode } from '../../config/error-codes.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { Field, FieldHooks, Hook, Hooks, Operation } from '../../config/model.ts';
 import { mapObjectsAsync } from '../../config/nesting.ts';
 import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
+import { changedNames } from '../../events/facts/lines.ts';
 import type { Call } from '../app.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { requestId, userOf, viewOf } from '../http/requests.ts';
@@ -17,8 +19,12 @@ export type HookContext = Call & { operation: Operation; doc: JsonObject | null 
  *
  * @throws what the hook throws, with its numeric `statusCode` if it has one: nothing is written.
  */
-export async function beforeChange(hookContext: HookContext, values: JsonObject): Promise<JsonObject> {
-  const { model, validator } = hookContext.target;
+export async function beforeChange(
+  hookContext: HookContext,
+  values: JsonObject,
+  validator: Validator = hookContext.target.validator,
+): Promise<JsonObject> {
+  const { model } = hookContext.target;
   const result = await aborting(async () => {
     const changed = await runFieldHooks(model.fields, { kind: 'beforeChange', hookContext, values, data: values });
     return runHooks('beforeChange', hookContext, changed);
@@ -37,22 +43,75 @@ export async function beforeDelete(hookContext: HookContext, document: JsonObjec
 }
 
 /** Runs the hooks after a change or delete. An error of a hook is logged: the change is recorded already. */
-export async function runAfterHooks(
+export function runAfterHooks(
   hookContext: HookContext,
   kind: 'afterChange' | 'afterDelete',
   document: JsonObject,
 ): Promise<JsonObject> {
+  const hooks = hookContext.target.model.hooks[kind] ?? [];
+  return logged(hookContext, { kind, hooks, document }, (data) => argsOf(hookContext, data));
+}
+
+type AfterRun<A> = {
+  kind: string;
+  hooks: readonly ((args: A) => JsonObject | undefined | Promise<JsonObject | undefined>)[];
+  document: JsonObject;
+};
+
+async function logged<A extends Parameters<Hook>[0]>(
+  hookContext: HookContext,
+  { kind, hooks, document }: AfterRun<A>,
+  argsFor: (data: JsonObject) => A,
+): Promise<JsonObject> {
   const { app, request, target } = hookContext;
-  const { model } = target;
   let result = document;
-  for (const hook of model.hooks[kind] ?? []) {
+  for (const hook of hooks) {
     try {
-      result = (await heeded(hookContext, `${kind} hook`, hook, argsOf(hookContext, result))) ?? result;
+      result = (await heeded(hookContext, `${kind} hook`, hook, argsFor(result))) ?? result;
     } catch (err) {
-      app.log.error({ err, requestId: requestId(request) }, `an ${kind} hook of ${model.slug} threw`);
+      app.log.error({ err, requestId: requestId(request) }, `an ${kind} hook of ${target.slug} threw`);
     }
   }
   return result;
+}
+
+/** A document that is made public: as it will be then, and the public document until then; null without one. */
+type Publication = { document: JsonObject; published: JsonObject | null };
+
+/**
+ * Runs the hooks before a document becomes public; gives the fields that they change.
+ *
+ * @throws what a hook throws, as in {@link beforeChange}: nothing is written.
+ */
+export async function beforePublish(
+  hookContext: HookContext,
+  { document, published }: Publication,
+): Promise<JsonObject> {
+  const { model, validator } = hookContext.target;
+  if (!model.hooks.beforePublish) return {};
+  const result = await aborting(async () => {
+    let data = document;
+    for (const hook of model.hooks.beforePublish ?? []) {
+      const args = { ...argsOf(hookContext, data), published };
+      data = (await heeded(hookContext, 'beforePublish hook', hook, args)) ?? data;
+    }
+    return data;
+  });
+  const changed = changedNames(document, { ...document, ...result });
+  try {
+    return validator.update(Object.fromEntries(changed.map((name) => [name, result[name]])));
+  } catch (error) {
+    throw new Error(`a beforePublish hook of ${model.slug} made a document that is not valid`, { cause: error });
+  }
+}
+
+/** Runs the hooks after a document became public. An error of a hook is logged: the publication is recorded already. */
+export function afterPublish(hookContext: HookContext, { document, published }: Publication): Promise<JsonObject> {
+  const { model } = hookContext.target;
+  return logged(hookContext, { kind: 'afterPublish', hooks: model.hooks.afterPublish ?? [], document }, (data) => ({
+    ...argsOf(hookContext, data),
+    published,
+  }));
 }
 
 /** Runs the hooks of a read on a stored document. */
@@ -65,7 +124,9 @@ export async function onRead(hookContext: HookContext, document: JsonObject): Pr
   });
 }
 
-async function runHooks(kind: keyof Hooks, hookContext: HookContext, data: JsonObject): Promise<JsonObject> {
+type DocumentHooks = Exclude<keyof Hooks, `${string}Publish`>;
+
+async function runHooks(kind: DocumentHooks, hookContext: HookContext, data: JsonObject): Promise<JsonObject> {
   let result = data;
   for (const hook of hookContext.target.model.hooks[kind] ?? [])
     result = (await heeded(hookContext, `${kind} hook`, hook, argsOf(hookContext, result))) ?? result;

@@ -44,16 +44,24 @@ import {
 } from '../openapi/responses.ts';
 import { formOf, isUploadCollection } from '../openapi/uploads.ts';
 import { tell } from '../queries/parameters.ts';
-import { documentParameters, dryRunParameter, listParameters, readParameters } from '../queries/query.ts';
+import {
+  documentParameters,
+  draftParameter,
+  dryRunParameter,
+  listParameters,
+  readParameters,
+  viewsOf,
+} from '../queries/query.ts';
 
 /** The id of a document, in a path. */
 export const idParameter = Joi.object({ id: Joi.string().guid().required().description('The id of the document.') });
 
 /** The query of a list: filters and sorts name the fields of the collection. */
-function listQueryOf(target: Collection): ParameterDescriptions {
+function listQueryOf(model: Model, target: Collection): ParameterDescriptions {
   const { where: _, ...others } = listParameters;
   return {
     ...others,
+    ...viewsOf(model, target),
     sort: tell(others.sort, { example: sortExample(target) }),
     ...whereQueryOf(target),
   };
@@ -84,6 +92,16 @@ function subjectOf(verb: string, target: Collection | Global) {
       };
 }
 
+/** The name of the schema that a write is answered with: of a draft, where there are drafts. */
+function writtenAs({ kind, slug, drafts }: Collection | Global): string {
+  return drafts ? `${kind}s.${slug}.draft` : `${kind}s.${slug}`;
+}
+
+/** The query of a write, where there are drafts. */
+function draftQueryOf({ drafts }: Collection | Global): Pick<ApiOperation, 'query'> {
+  return drafts ? { query: draftParameter } : {};
+}
+
 /** `GET /api/collections/<slug>` */
 export function listOperation(model: Model, target: Collection): ApiOperation {
   const { slug } = target;
@@ -92,7 +110,7 @@ export function listOperation(model: Model, target: Collection): ApiOperation {
     tag: slug,
     summary: `List the documents of ${slug}`,
     description: ofList(model, target),
-    query: listQueryOf(target),
+    query: listQueryOf(model, target),
     answers: {
       200: asOfThen(json('A page of documents.', `collections.${slug}.list`)),
       ...readRefusals(model, target),
@@ -113,7 +131,7 @@ export function readOperation(model: Model, target: Collection | Global): ApiOpe
     ...named,
     summary: `Read ${it}`,
     description: target.kind === 'global' ? ofReadGlobal(model, target) : ofRead(model, target),
-    query: target.kind === 'global' ? readParameters : documentParameters,
+    query: { ...(target.kind === 'global' ? readParameters : documentParameters), ...viewsOf(model, target) },
     headers: ifKnown,
     answers: {
       200: asOfThen(answer),
@@ -134,10 +152,11 @@ export function createOperation(model: Model, target: Collection): ApiOperation 
     tag: slug,
     summary: `Create a document of ${slug}`,
     description: ofCreate(model, target),
+    ...draftQueryOf(target),
     headers: headersOfWrite(target),
     ...(isUploadCollection(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
     answers: {
-      201: created(replayable(document('The document, as it was created.', `collections.${slug}`))),
+      201: created(replayable(document('The document, as it was created.', writtenAs(target)))),
       ...refusalOfOther,
       ...writeRefusals(model, target),
       ...(isUnique ? refusals([409]) : {}),
@@ -156,11 +175,12 @@ export function updateOperation(model: Model, target: Collection | Global): ApiO
     ...named,
     summary: `Change fields of ${it}`,
     description: target.kind === 'global' ? ofUpdateGlobal(model, target) : ofUpdate(model, target),
+    ...draftQueryOf(target),
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: `${schema}.update`,
     ...(target.kind === 'collection' && isUploadCollection(target) ? { form: formOf(target, 'update') } : {}),
     answers: {
-      200: replayable(document(target.kind === 'global' ? 'The global.' : 'The document.', schema)),
+      200: replayable(document(target.kind === 'global' ? 'The global.' : 'The document.', writtenAs(target))),
       ...refusalOfStale,
       ...refusalOfOther,
       ...writeRefusals(model, target),
@@ -179,9 +199,10 @@ export function deleteOperation(model: Model, target: Collection): ApiOperation 
     summary: `Delete a document of ${slug}`,
     description: ofDelete(model, target),
     params: idParameter,
+    ...draftQueryOf(target),
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     answers: {
-      200: replayable(json('The document as it was before.', `collections.${slug}`)),
+      200: replayable(json('The document as it was before.', writtenAs(target))),
       ...refusalOfStale,
       ...refusalOfOther,
       ...refusals([400, 404, 409, 500]),
@@ -200,11 +221,11 @@ export function restoreOperation(model: Model, target: Collection | Global): Api
     ...named,
     summary: `Make ${it} what it was${isGlobal ? '' : ', also one that was deleted'}`,
     description: isGlobal ? ofRestoreGlobal() : ofRestore(target),
-    query: dryRunParameter,
+    query: target.drafts ? { ...dryRunParameter, ...draftParameter } : dryRunParameter,
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: 'Restore',
     answers: {
-      200: replayable(restored(`${target.kind}s.${target.slug}`)),
+      200: replayable(restored(writtenAs(target))),
       ...refusalOfStale,
       ...refusalOfOther,
       ...writeRefusals(model, target),

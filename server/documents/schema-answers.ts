@@ -3,9 +3,11 @@ import { partsOf } from '../../config/nesting.ts';
 import {
   type CollectionSchema,
   categoryOf,
+  type DraftsSchema,
   type FieldSchema,
   type GlobalSchema,
   type Schema,
+  type ShownDrafts,
   type ShownField,
 } from '../../config/schema.ts';
 import type { FieldRights } from '../access/field-access.ts';
@@ -41,6 +43,7 @@ function showCollection(schema: CollectionSchema, model: Collection | undefined)
     fields: shown,
     auth,
     upload,
+    ...showDrafts(schema),
     history,
     requireReason,
     admin: schema.admin ?? {},
@@ -49,7 +52,14 @@ function showCollection(schema: CollectionSchema, model: Collection | undefined)
 
 function showGlobal(schema: GlobalSchema, model: Global | undefined) {
   const { slug, label = null, fields, admin = {} } = schema;
-  return { slug, label, fields: showFields(fields, { models: model?.fields ?? [] }), admin };
+  return { slug, label, fields: showFields(fields, { models: model?.fields ?? [] }), ...showDrafts(schema), admin };
+}
+
+/** The options of drafts, each of them; absent without drafts, so that such answers stay as they were. */
+function showDrafts({ drafts }: { drafts?: DraftsSchema }): { drafts?: ShownDrafts } {
+  if (!drafts) return {};
+  const { validate = false, publishedAt = null } = drafts === true ? {} : drafts;
+  return { drafts: { validate, publishedAt } };
 }
 
 /** Fields as they are shown; a row has neither a default nor rights: the fields inside it have these. */

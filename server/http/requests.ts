@@ -7,6 +7,7 @@ import type { AccountRef } from '../../events/facts/accounts.ts';
 import type { KeyGrant } from '../../events/facts/api-keys.ts';
 import type { Actor, Context } from '../../events/facts/envelope.ts';
 import type { IdempotencyRecord } from '../../events/facts/log.ts';
+import type { Target } from '../app.ts';
 
 /**
  * The API key of a request, if it was made at run time and came without a token. `credential`: that of its secret.
@@ -45,6 +46,15 @@ declare module '@hapi/hapi' {
     missingIndexes?: readonly string[];
     /** The moment that the request looks back to; absent when it looks at today. */
     asOf?: AsOf;
+    /** The targets in the view of drafts, if the request reads it: by the keys of their tables, as they are opened. */
+    view?: Map<string, Target>;
+    /**
+     * Set if the request reads the site as it would be. `position`: the public state that this is made of; `isApart`:
+     * its tables are in the memory of this thread.
+     */
+    ahead?: { position: number; isApart: boolean };
+    /** Set if the request reads drafts by a preview token: as the maker of the token would send it. */
+    draftsOf?: Request;
     /** The reason of the write, once it was read; null if no reason was given. */
     reason?: string | null;
     /** The rule that admits the write, once one was asked. */
@@ -137,6 +147,6 @@ export function contextOf(request: Request): Context {
 /** The request as access rules see it, without the credentials of the caller. */
 export function viewOf(request: Request): RequestView {
   const { method, path, headers } = request;
-  const { 'x-api-key': _key, authorization: _token, cookie: _cookie, ...rest } = headers;
+  const { 'x-api-key': _key, authorization: _token, cookie: _cookie, 'annals-preview': _preview, ...rest } = headers;
   return { method: method.toUpperCase(), path, headers: rest as Record<string, string>, ip: addressOf(request) };
 }

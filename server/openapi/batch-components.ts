@@ -16,13 +16,25 @@ import {
 import { actor } from './pointing-components.ts';
 
 /** The kinds of bulk calls. */
-export const bulkKind: Shape<BulkKind> = choice(['create', 'upsert', 'update', 'delete', 'undo']);
+export const bulkKind: Shape<BulkKind> = choice([
+  'create',
+  'upsert',
+  'update',
+  'delete',
+  'publish',
+  'unpublish',
+  'discard',
+  'undo',
+  'release',
+]);
 
 const outcomes = {
   created: count,
   updated: count,
   deleted: count,
   restored: count,
+  published: count,
+  unpublished: count,
 };
 
 const ofBatch = {
@@ -33,8 +45,8 @@ const ofBatch = {
   reason: described(orNull(text), '`null` if there is no reason, or without the audit scope `payloads`.'),
   collections: described(listOf(text), 'The slugs of the collections of its documents.'),
   outcomes: described(
-    closed(outcomes),
-    'The number of documents by what became of them. Without the audit scope `headers`, only of those that the caller may read.',
+    closed(outcomes, ['created', 'updated', 'deleted', 'restored']),
+    'The number of documents by what became of them; `published` and `unpublished` only if there are some. Without the audit scope `headers`, only of those that the caller may read.',
   ),
   undoes: described(orNull(text), 'The call that this call undid.'),
   undoneBy: described(orNull(text), 'The first call that undid this call.'),
@@ -45,7 +57,7 @@ const documentOfBatch = closed({
   id: text,
   title: described(orNull(text), 'Today, or the last one; `null` for a deleted document without the scope `payloads`.'),
   version: described(place, 'The version after the call.'),
-  outcome: choice(['created', 'updated', 'deleted', 'restored']),
+  outcome: choice(['created', 'updated', 'deleted', 'restored', 'published', 'unpublished']),
 });
 
 const undone = {

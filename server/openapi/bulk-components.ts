@@ -36,11 +36,19 @@ export const bulkAnswers = {
   BulkDeleted: changedOf(['deleted']),
 };
 
+/** The answers of calls about many drafts. */
+export const bulkLineAnswers = {
+  BulkPublished: changedOf(['published', 'unchanged']),
+  BulkUnpublished: changedOf(['unpublished']),
+  BulkDiscarded: changedOf(['discarded', 'unchanged']),
+};
+
 /** The answers of calls about many documents of these collections. */
 export function bulkSchemas(collections: readonly Collection[]): Record<string, ApiSchema> {
   const open = collections.filter(({ upload }) => !upload);
   if (open.length === 0) return {};
-  return { ...bulkAnswers, Ids: { ...listOf(text), maxItems: most, uniqueItems: true } };
+  const lines = open.some(({ drafts }) => drafts) ? bulkLineAnswers : {};
+  return { ...bulkAnswers, ...lines, Ids: { ...listOf(text), maxItems: most, uniqueItems: true } };
 }
 
 /** The bodies of calls about many documents of a collection. */

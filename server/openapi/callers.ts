@@ -1,5 +1,6 @@
-import type { AuthOptions, Collection, Global, Model, Operation as Right } from '../../config/model.ts';
+import type { AuthOptions, Collection, Global, Model } from '../../config/model.ts';
 import { anyField } from '../../config/traits.ts';
+import { decidingRight, type Right } from '../access/rules.ts';
 import { cookieName } from '../callers/cookies.ts';
 import type { ApiSchema } from './fields.ts';
 import { type DescribedAnswers, json, refusals, refusalsForNow } from './responses.ts';
@@ -22,7 +23,9 @@ export type AdmittedCallers =
   /** Callers that may erase. */
   | { kind: 'eraser' }
   /** Those who manage API keys. */
-  | { kind: 'manager' };
+  | { kind: 'manager' }
+  /** Those who may use releases. */
+  | { kind: 'releaser' };
 
 /** Credentials by the names of their security schemes, any of which is enough; `{}`: without a credential. */
 type Security = Record<string, string[]>[];
@@ -69,11 +72,13 @@ export function securityOf(model: Model, caller: AdmittedCallers): Security {
     case 'manager':
       // Users of the collection of that name alone, and not of another admin collection.
       return [{ apiKey: [] }, ...(model.keys ? usersOf(model) : usersOf(model, managersOf(model)))];
+    case 'releaser':
+      return [{ apiKey: [] }, ...(model.releases ? usersOf(model) : usersOf(model, adminsOf(model)))];
     case 'admitted': {
       const { target, right } = caller;
       const key = isAccount(target) && !target.auth.useAPIKey ? [] : [{ apiKey: [] }];
       // A rule may let everybody in; whether it does, only it knows.
-      if (target.access[right]) return [...key, ...usersOf(model), {}];
+      if (target.access[decidingRight(target, right)]) return [...key, ...usersOf(model), {}];
       return [...key, ...usersOf(model, isAccount(target) ? admittedWithoutRule(model, target, right) : undefined)];
     }
   }
@@ -88,6 +93,9 @@ export function refusalsOf(model: Model, caller: AdmittedCallers, isWrite: boole
     ...(isWrite && comesByCookie ? [foreign] : []),
     ...(caller.kind === 'admitted' && mayBeForbidden(model, caller) ? ['a rule refused'] : []),
     ...(caller.kind === 'manager' ? ['the caller does not manage keys'] : []),
+    ...(caller.kind === 'releaser'
+      ? ['the caller may not do this with releases, or not publish a document of one']
+      : []),
     // Where all is public, a key sees what everybody does.
     ...(caller.kind === 'admitted' || (caller.kind === 'known' && !caller.orAnybody) ? [outside] : []),
   ];
@@ -128,7 +136,7 @@ export type AuthCollection = Collection & { auth: AuthOptions };
 
 /** Without a rule no credential is refused, and a key may write every field; but not all that a user may not. */
 function mayBeForbidden(model: Model, { target, right }: { target: Collection | Global; right: Right }): boolean {
-  if (target.access[right] || isAccount(target)) return true;
+  if (target.access[decidingRight(target, right)] || isAccount(target)) return true;
   if (accountsOf(model).length === 0 || (right !== 'create' && right !== 'update')) return false;
   return anyField(target.fields, ({ access }) => Boolean(access?.[right]));
 }

@@ -1,3 +1,4 @@
+import { relaxed } from '../../config/draft-fields.ts';
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import type { Json } from '../../config/schema.ts';
 import { pageLimits } from '../queries/limits.ts';
@@ -27,12 +28,14 @@ import {
   withKeywords,
 } from './basics.ts';
 import { batchSchemas } from './batch-components.ts';
-import { type bulkAnswers, bulkBodies, bulkSchemas } from './bulk-components.ts';
+import { type bulkAnswers, bulkBodies, type bulkLineAnswers, bulkSchemas } from './bulk-components.ts';
 import { absent, conflicts, errorSchema, errorSchemas, fieldErrors, stale } from './error-components.ts';
 import { documentExample, globalExample } from './examples.ts';
 import { type ApiSchema, anyJson, ignored, objectOf, schemaRef } from './fields.ts';
-import { keyBodies, keySchemas } from './key-components.ts';
+import { keyBodies, keySchemasOf } from './key-components.ts';
 import { pointingSchemas, trashSchemas } from './pointing-components.ts';
+import { releaseBodies, releaseSchemas } from './release-components.ts';
+import { type reviewAnswers, reviewSchemas } from './review-components.ts';
 import { blockSchema, type everySchemas, fieldSchema, schemasOf } from './schema-components.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
 import { webhookSchemas } from './webhook-components.ts';
@@ -44,9 +47,11 @@ export function componentsOf(model: Model): Record<string, ApiSchema> {
   return {
     ...fixed,
     ...trashSchemas,
-    ...keySchemas,
+    ...reviewSchemas(model),
+    ...keySchemasOf(model),
     ...keyBodies(model),
     ...webhookSchemas,
+    ...(hasDrafts(model) ? { ...publishSchemas, ...releaseSchemas, ...releaseBodies } : tokenSchemas),
     ...(model.collections.size + model.globals.size > 0 ? ofBodies : {}),
     ...(model.collections.size > 0 ? { ...countSchemas, Page: page } : {}),
     ...bulkSchemas([...model.collections.values()]),
@@ -67,17 +72,35 @@ function collectionSchemas(model: Model, collection: Collection): Record<string,
   const unread = unsent.map((field) => [field.name, ignored] as const);
   const own = { id: ignored, createdAt: ignored, updatedAt: ignored, ...Object.fromEntries(unread) };
   const bodyOf = (use: 'create' | 'update') => {
-    const body = objectOf(fields, use, own);
+    const body = bodyOrDraft(collection, use, own);
     return auth ? withPassword(body) : body;
   };
   return {
-    [name]: withExample(answered(fields, made), documentExample(collection)),
+    [name]: withExample(answered(fields, { ...made, ...lineMembersOf(collection) }), documentExample(collection)),
     ...(isUploadCollection(collection) ? uploadSchemas(collection, own) : { [`${name}.create`]: bodyOf('create') }),
     [`${name}.update`]: bodyOf('update'),
     [`${name}.list`]: listSchema(schemaRef(name)),
     [`${name}.where`]: whereOf(collection),
+    ...draftSchemas(collection, { made, own }),
     ...bulkBodies(collection),
     ...(auth ? usersSchemas(model, collection, own) : {}),
+  };
+}
+
+/** The members that say how a document is published: with `draft=true`, or if they are selected. */
+function lineMembersOf({ drafts }: Pick<Collection, 'drafts'>): Record<string, ApiSchema> {
+  if (!drafts) return {};
+  return {
+    __status: described(
+      choice(['published', 'changed', 'draft']),
+      'With `draft=true`: whether the document is public as it is, public in another state, or not public.',
+    ),
+    __publishedAt: described(orNull(time), 'When the document became public; null if it is not public.'),
+    __review: described(orNull(choice(['open', 'refused'])), 'With `draft=true`: the request for review.'),
+    __editors: described(
+      listOf(text),
+      'With `draft=true` and the audit scope `headers`: who changed what is not public.',
+    ),
   };
 }
 
@@ -116,14 +139,54 @@ export function listSchema<T>(document: Shape<T>) {
   return both(open({ docs: listOf(document) }), refTo('Page', page));
 }
 
-function globalSchemas({ slug, fields }: Global): Record<string, ApiSchema> {
+/** The body of a write; where there are drafts, that of a draft too, which may lack values. */
+function bodyOrDraft(
+  { fields, drafts }: Collection | Global,
+  use: 'create' | 'update',
+  own: Record<string, ApiSchema>,
+): ApiSchema {
+  const body = objectOf(fields, use, own);
+  if (!drafts || drafts.validates) return body;
+  return { anyOf: [body, { ...objectOf(relaxed(fields), use, own), description: 'With `draft=true`.' }] };
+}
+
+/**
+ * The schemas of drafts, which may lack values: as they are answered, and as they are sent; and of a publication.
+ */
+function draftSchemas(
+  target: Collection | Global,
+  { made, own }: { made: Record<string, ApiSchema>; own: Record<string, ApiSchema> },
+): Record<string, ApiSchema> {
+  const { drafts, kind, slug } = target;
+  if (!drafts) return {};
+  const name = `${kind}s.${slug}`;
+  const fields = drafts.validates ? target.fields : relaxed(target.fields);
+  const values = objectOf(fields, 'update', own);
+  return {
+    [`${name}.draft`]: answered(kind === 'global' ? target.fields.map(beforeItIsWritten) : fields, made),
+    [`${name}.publish`]: objectWith({
+      data: { ...values, description: 'Values that are saved in the draft first.' },
+      version: described(place, 'Publishes the draft of this version. Not together with `data`.'),
+      ...planMembers,
+    }),
+  };
+}
+
+function objectWith(properties: Record<string, ApiSchema>): ApiSchema {
+  return { type: 'object', properties, additionalProperties: false };
+}
+
+function globalSchemas(target: Global): Record<string, ApiSchema> {
+  const { slug, fields } = target;
+  const own = { id: ignored, createdAt: ignored, updatedAt: ignored };
   const name = `globals.${slug}`;
   const unwritten = orNull(time);
   const made = { createdAt: unwritten, updatedAt: unwritten };
   const shown = fields.map(beforeItIsWritten);
   return {
-    [name]: withExample(answered(shown, made), globalExample(fields)),
-    [`${name}.update`]: objectOf(fields, 'update', { id: ignored, createdAt: ignored, updatedAt: ignored }),
+    [name]: withExample(answered(shown, { ...made, ...lineMembersOf(target) }), globalExample(fields)),
+    [`${name}.update`]: bodyOrDraft(target, 'update', own),
+    ...draftSchemas(target, { made, own }),
   };
 }
 
@@ -147,11 +210,49 @@ const dryRun = closed({
   conflicts,
 });
 
+const publishDryRun = closed({
+  version: described(count, 'The version of the document whose draft would be published.'),
+  changes: listOf(closed({ field: text, before: anything, after: anything })),
+  problems: described(
+    listOf(closed({ field: text, message: text, code: text })),
+    'Problems that a public document may not have.',
+  ),
+  notPublished: described(
+    listOf(closed({ field: text, collection: text, id: text, title: text })),
+    'Linked documents that are not public, of which the caller may read the drafts.',
+  ),
+  overwritten: described(
+    // biome-ignore lint/suspicious/noThenProperty: a name in an answer, whose value is never a function
+    listOf(closed({ field: text, now: anything, then: anything })),
+    'Public values that would be replaced, and that became public after the draft was changed.',
+  ),
+  releases: described(listOf(text), 'The ids of releases that are still to come, with this document.'),
+});
+
 const restore = either(
   closed({ version: described(place, 'The version to restore.') }),
   closed({ position: described(place, 'The position of the log whose state is restored.') }),
 );
 
+const planMembers = {
+  at: described(time, 'Not now, but at this time, as a release of this document. Not together with `data`.'),
+  timeZone: described(orNull(text), 'The IANA name of the time zone to show `at` in.'),
+};
+
+const publishSchemas = {
+  PublishDryRun: publishDryRun,
+  Plan: objectWith(planMembers),
+  Planned: closed({ release: text }),
+};
+
+/** The token of a preview where no token shows a view of the site. */
+const tokenSchemas = {
+  PreviewToken: closed({ token: described(text, 'Shows the draft for 15 minutes, to anyone who has it.') }),
+};
+
+function hasDrafts({ collections, globals }: Model): boolean {
+  return [...collections.values(), ...globals.values()].some(({ drafts }) => drafts);
+}
 const ofBodies = {
   Ignored: { ...anyJson, description: 'Set by the server, ignored in a body.', readOnly: true },
   Json: {},
@@ -196,13 +297,18 @@ const groupSchemas = {
 
 /** The schemas of the answers that are described alike, or nearly so, for every configuration. */
 export type AnswerSchemas = typeof fixed &
+  typeof publishSchemas &
   typeof countSchemas &
   typeof groupSchemas &
   typeof trashSchemas &
+  typeof reviewAnswers &
   typeof pointingSchemas &
-  typeof keySchemas &
+  ReturnType<typeof keySchemasOf> &
   typeof webhookSchemas &
+  typeof releaseSchemas &
+  typeof tokenSchemas &
   typeof bulkAnswers &
+  typeof bulkLineAnswers &
   typeof batchSchemas &
   typeof accountSchemas & { Schemas: typeof everySchemas };
 
@@ -250,5 +356,4 @@ const fixed = {
     ),
     publicSchema: described(flag, 'Whether `/api/schemas` needs no credential.'),
   }),
-  PreviewToken: closed({ token: described(text, 'Shows the draft for 15 minutes, to anyone who has it.') }),
 };

@@ -42,6 +42,7 @@ export function ofCreate(model: Model, target: Collection): string {
       ? `The part \`file\` is the file, of at most ${counted(upload.maxFileSize, 'byte')}; every other part is a field.`
       : '',
     auth ? 'The document is an account: without a `password`, no login is possible until a password is set.' : '',
+    draftUse(target, 'it is saved as a draft, which may lack what a public document needs, and nothing is public.'),
     whoMay(model, target, 'create'),
   );
 }
@@ -51,6 +52,7 @@ export function ofCreateMany(model: Model, target: Collection, isUnique: boolean
   return paragraphs(
     `Creates ${isUnique ? 'or changes ' : ''}up to 1,000 documents, all or none, each under the rules of a single create. Errors name the document: \`docs.3.title\`.`,
     target.auth ? 'A `password` is not taken here.' : '',
+    draftUse(target, 'they are saved as drafts, and nothing that is public changes.'),
     whoMay(model, target, 'create'),
   );
 }
@@ -60,6 +62,7 @@ export function ofUpdateMany(target: Collection): string {
   return paragraphs(
     `Changes the fields in \`data\` in up to 1,000 documents, all or none, each under the rules of a single PATCH: ${chosen}`,
     target.auth ? 'A `password` is not taken here.' : '',
+    draftUse(target, 'the drafts change, and nothing that is public; `where` is about drafts.'),
   );
 }
 
@@ -68,6 +71,7 @@ export function ofDeleteMany(target: Collection): string {
   return paragraphs(
     `Deletes up to 1,000 documents, all or none, each under the rules of a single DELETE: ${chosen}`,
     target.auth ? 'The sessions of the accounts end.' : '',
+    draftUse(target, 'also documents that are not public; `where` is about drafts.'),
   );
 }
 
@@ -80,6 +84,7 @@ export function ofUpdate(model: Model, target: Collection): string {
       ? 'A form with the part `file` replaces the file; JSON, or a form without this part, leaves the file as it is.'
       : '',
     auth ? 'A `password` ends all sessions of the account, except the one that sets it.' : '',
+    draftUse(target, 'the fields of the draft change, and nothing that is public.'),
     whoMay(model, target, 'update'),
   );
 }
@@ -92,6 +97,7 @@ export function ofDelete(model: Model, target: Collection): string {
       'a restore brings it back.',
     auth ? 'The sessions of the account end.' : '',
     upload ? 'Its file is no longer served; the bytes are kept for a restore.' : '',
+    draftUse(target, 'also a document that is not public.'),
     whoMay(model, target, 'delete'),
   );
 }
@@ -116,7 +122,11 @@ export function ofReadGlobal(model: Model, target: Global): string {
 
 /** `PATCH /api/globals/<slug>` */
 export function ofUpdateGlobal(model: Model, target: Global): string {
-  return paragraphs(merged, whoMay(model, target, 'update'));
+  return paragraphs(
+    merged,
+    draftUse(target, 'the fields of the draft change, and nothing that is public.'),
+    whoMay(model, target, 'update'),
+  );
 }
 
 /** `POST /api/globals/<slug>/restore` */
@@ -157,9 +167,15 @@ function listOf(names: readonly string[]): string {
 const merged =
   'Changes the fields in the body and leaves the others. Each field is replaced as a whole: missing members of an object ' +
   'or list are removed or get their defaults. `null` removes a value. If nothing changes, nothing is recorded.';
-const chosen = 'those with these `ids`, or those that meet `where` and that the caller may read.';
+/** The documents of a call about many. */
+export const chosen = 'those with these `ids`, or those that meet `where` and that the caller may read.';
 const restored =
   "This makes a new version, and no later version is lost. The past values must fit today's fields, else 400.";
+
+/** The use of the parameter `draft` in a write; empty without drafts. */
+function draftUse({ drafts }: Target, use: string): string {
+  return drafts ? `With \`draft=true\`, ${use} Without it, the rule \`publish\` decides too.` : '';
+}
 
 /** The admitted callers, as far as the configuration has them as data: rules are functions. */
 function whoMay(model: Model, target: Target, right: Right): string {
@@ -179,6 +195,7 @@ function hasUsers({ collections }: Model): boolean {
   return [...collections.values()].some(({ auth }) => auth);
 }
 
-function paragraphs(...parts: readonly string[]): string {
+/** A text of these paragraphs, without the empty ones. */
+export function paragraphs(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }

@@ -1,4 +1,4 @@
-import { keyAudits, keyOperations, maxKeyName, maxKeyScopes, maxOverlapSeconds } from '../../config/api-keys.ts';
+import { keyAudits, keyOperationsOf, maxKeyName, maxKeyScopes, maxOverlapSeconds } from '../../config/api-keys.ts';
 import type { Model } from '../../config/model.ts';
 import {
   choice,
@@ -15,36 +15,39 @@ import {
   withKeywords,
 } from './basics.ts';
 
-const operations = withKeywords(unique(keyOperations), { minItems: 1 });
-const scope = closed({ collections: slugs(text), globals: slugs(text), operations });
-const members = {
-  id: described({ ...text, pattern: '^[0-9a-f]{16}$' }, 'The id by which events name the key.'),
-  name: text,
-  scopes: listOf(refTo('KeyScope', scope)),
-  audit: listOf(choice(keyAudits)),
-  createdAt: time,
-  createdBy: closed({ type: choice(['user', 'apiKey', 'system']), id: text }, ['type']),
-  expiresAt: orNull(time),
-  lastUsedAt: described(orNull(time), 'The time of the last use, to the minute; null before the first use.'),
-};
-const key = closed(members);
-const secret = described(text, 'The secret, for the header `x-api-key`. It is shown only once.');
+type Targets = Pick<Model, 'collections' | 'globals'>;
 
 /** The schemas of API keys. The scopes of a key may name collections that are no longer configured. */
-export const keySchemas = {
-  ApiKey: key,
-  ApiKeyWithSecret: closed({ ...members, secret }),
-  ApiKeys: pageOf(refTo('ApiKey', key)),
-  KeyScope: scope,
-};
+export function keySchemasOf(model: Targets) {
+  const scope = closed({ collections: slugs(text), globals: slugs(text), operations: operationsOf(model) });
+  const members = {
+    id: described({ ...text, pattern: '^[0-9a-f]{16}$' }, 'The id by which events name the key.'),
+    name: text,
+    scopes: listOf(refTo('KeyScope', scope)),
+    audit: listOf(choice(keyAudits)),
+    createdAt: time,
+    createdBy: closed({ type: choice(['user', 'apiKey', 'system']), id: text }, ['type']),
+    expiresAt: orNull(time),
+    lastUsedAt: described(orNull(time), 'The time of the last use, to the minute; null before the first use.'),
+  };
+  const key = closed(members);
+  const secret = described(text, 'The secret, for the header `x-api-key`. It is shown only once.');
+  return {
+    ApiKey: key,
+    ApiKeyWithSecret: closed({ ...members, secret }),
+    ApiKeys: pageOf(refTo('ApiKey', key)),
+    KeyScope: scope,
+  };
+}
 
 /** The bodies of the routes of API keys. They may name only what is configured. */
-export function keyBodies({ collections, globals }: Pick<Model, 'collections' | 'globals'>) {
+export function keyBodies(model: Targets) {
+  const { collections, globals } = model;
   const newScope = closed(
     {
       collections: slugs(slugOf([...collections.keys()])),
       globals: slugs(slugOf([...globals.keys()])),
-      operations,
+      operations: operationsOf(model),
     },
     ['operations'],
   );
@@ -68,6 +71,10 @@ export function keyBodies({ collections, globals }: Pick<Model, 'collections' | 
       [],
     ),
   };
+}
+
+function operationsOf(model: Targets) {
+  return withKeywords(unique(keyOperationsOf(model)), { minItems: 1 });
 }
 
 function unique<Word extends string>(words: readonly Word[]): Shape<readonly Word[]> {

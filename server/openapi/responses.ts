@@ -160,12 +160,19 @@ export const refusalsOfKept: DescribedAnswers = {
 
 /** The answer to a restore: the document, or its state after one. */
 export function restored(schema: string): DescribedAnswer {
-  const description = 'The document, with its `ETag`; with `dryRun`, the differences that the restore would make.';
+  return answerOrTrial('The document, with its `ETag`; with `dryRun`, the differences that the restore would make.', [
+    schema,
+    'DryRun',
+  ]);
+}
+
+/** A document with its tag, or the answer to a dry run. @param schemas the names of all of them. */
+export function answerOrTrial(description: string, schemas: readonly string[]): DescribedAnswer {
   const { ETag } = ofDocument;
   return {
     description,
     // Not `oneOf`: a global promises no member, so that the differences fit its schema too.
-    schema: { anyOf: [schemaRef(schema), schemaRef('DryRun')] },
+    schema: { anyOf: schemas.map(schemaRef) },
     headers: { ETag: { ...ETag, required: false } },
   };
 }

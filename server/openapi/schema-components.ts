@@ -1,6 +1,7 @@
 import { fieldTypeNames } from '../../config/fields.ts';
 import type { Model } from '../../config/model.ts';
 import { type CollectionAdmin, type GlobalAdmin, richTextFeatures, type ShownField } from '../../config/schema.ts';
+import { hasDrafts } from '../../config/traits.ts';
 import {
   anyObject,
   anything,
@@ -85,8 +86,15 @@ const fields = listOf(refTo('Field', fieldSchema));
 export const blockSchema = closed({ slug: text, label: text, fields }, ['slug', 'fields']);
 
 const description = 'The operations that the user may call, on at least some documents. Only with the token of a user.';
-const rights = described(closed({ read: flag, create: flag, update: flag, delete: flag }), description);
-const rightsOfGlobal = described(closed({ read: flag, update: flag }), description);
+const toDrafts = { readDrafts: flag, publish: flag };
+const rights = { read: flag, create: flag, update: flag, delete: flag };
+const rightsToGlobal = { read: flag, update: flag };
+
+const drafts = described(
+  closed({ validate: flag, publishedAt: orNull(text) }),
+  'The options of drafts; absent without drafts. `validate`: a draft must be as valid as a public document. ' +
+    '`publishedAt`: the field that gets the time of the first publication.',
+);
 
 const uploadSchema = described(
   closed({ maxFileSize: place, mimeTypes: listOf(text) }, ['maxFileSize']),
@@ -139,8 +147,15 @@ const collection = {
   admin: collectionHints,
 };
 const global = { slug: text, label: orNull(text), fields, admin: globalHints };
-const collections = listOf(closed({ ...collection, access: rights }, namesOf(collection)));
-const globals = listOf(closed({ ...global, access: rightsOfGlobal }, namesOf(global)));
+const collections = listOf(
+  closed({ ...collection, drafts, access: closed({ ...rights, ...toDrafts }, namesOf(rights)) }, namesOf(collection)),
+);
+const globals = listOf(
+  closed(
+    { ...global, drafts, access: closed({ ...rightsToGlobal, ...toDrafts }, namesOf(rightsToGlobal)) },
+    namesOf(global),
+  ),
+);
 const shownAdmin = closed({ title: text, logo: orNull(text) });
 
 /** The answer of `/api/schemas`. The document describes it more narrowly: see {@link schemasOf}. */
@@ -150,12 +165,23 @@ export const everySchemas = closed(
 );
 
 /** The answer of `/api/schemas` of a service: only with accounts it holds the rights of the caller. */
-export function schemasOf({ admin, richText }: Model, hasAccounts: boolean): ApiSchema {
+export function schemasOf(model: Model, hasAccounts: boolean): ApiSchema {
+  const { admin, richText } = model;
+  const showsDrafts = hasDrafts(model);
   const members = {
-    collections: hasAccounts ? collections : listOf(closed(collection)),
-    globals: hasAccounts ? globals : listOf(closed(global)),
+    collections: entries(collection, rights),
+    globals: entries(global, rightsToGlobal),
     admin: admin ? closed({ title: text, logo: admin.logo === null ? nothing : text }) : nothing,
     richText: richText ? richTextSchema : nothing,
   };
   return closed({ ...members, ...aboutCaller }, namesOf(members));
+
+  function entries(plain: Entry, operations: Entry): ApiSchema {
+    const shown: Entry = { ...operations, ...(showsDrafts ? toDrafts : {}) };
+    const access = described(closed(shown, namesOf(operations)), description);
+    const entry: Entry = { ...plain, ...(showsDrafts ? { drafts } : {}), ...(hasAccounts ? { access } : {}) };
+    return listOf(closed(entry, namesOf(plain)));
+  }
 }
+
+type Entry = Record<string, ApiSchema>;

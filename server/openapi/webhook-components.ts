@@ -34,7 +34,19 @@ const delivery = closed({
   type: text,
   timestamp: described(time, 'The time at which the event was recorded.'),
   data: closed(
-    { collection: text, global: text, id: orNull(text), version: place, position: place, batch: orNull(text) },
+    {
+      collection: text,
+      global: text,
+      release: described(text, 'The id of a release that failed.'),
+      id: orNull(text),
+      version: place,
+      position: place,
+      batch: orNull(text),
+      cause: described(
+        choice(['published', 'unpublished']),
+        'Present if readers see the change because a draft was published, or a document unpublished.',
+      ),
+    },
     ['id', 'version', 'position', 'batch'],
   ),
   attempts: count,

@@ -1,15 +1,17 @@
 import type { Collection, Field } from '../../config/model.ts';
 import { type Operator, operatorNames } from '../../config/operators.ts';
 import { ownFields } from '../../config/sorting.ts';
+import { lineFields } from '../queries/line-fields.ts';
 import { leafOf } from '../queries/paths.ts';
 import { operatorsFor } from '../queries/values.ts';
 import { mostInWhere } from '../queries/where.ts';
 import { type ApiSchema, nullable, schemaRef } from './fields.ts';
 
 /** The filter of a collection: `and` and `or`, its fields with the operators of their types, and paths below them. */
-export function whereOf({ slug, fields }: Collection): ApiSchema {
+export function whereOf({ slug, fields, drafts }: Collection): ApiSchema {
   const filters = { type: 'array', items: schemaRef(`collections.${slug}.where`), minItems: 1 };
-  const given = [...ownFields, ...fields].filter(({ type }) => type !== 'join');
+  const { toFilter } = lineFields(drafts ? 'editors' : null);
+  const given = [...ownFields, ...toFilter, ...fields].filter(({ type }) => type !== 'join');
   return {
     type: 'object',
     description: 'Fields and dotted paths with their conditions, all of which must hold.',

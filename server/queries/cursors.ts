@@ -67,6 +67,7 @@ function refusal(): DomainError {
 function listOf(slug: string, query: Query): Buffer {
   const where = Object.entries(query).filter(([name]) => isWhereParameter(name));
   const filter = where.sort(([a], [b]) => (a < b ? -1 : 1));
-  const { sort = null, q = null, select = null, depth = null, asOf = null } = query;
-  return Buffer.from(JSON.stringify([slug, filter, sort, q, select, depth, asOf]));
+  const { sort = null, q = null, select = null, depth = null, asOf = null, draft } = query;
+  const view = draft === undefined ? [] : [draft];
+  return Buffer.from(JSON.stringify([slug, filter, sort, q, select, depth, asOf, ...view]));
 }

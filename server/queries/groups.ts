@@ -13,7 +13,7 @@ import { recordLimits } from './limits.ts';
 import type { Now } from './moments.ts';
 import { addTo, askedOf, count, describedOnly, type Query, settle, text } from './parameters.ts';
 import { type FoundPath, isManyValued, resolvePath, type SearchReach } from './paths.ts';
-import { listParameters } from './query.ts';
+import { draftViewParameter, listParameters } from './query.ts';
 import { readWhere } from './where.ts';
 
 const mostKeys = 3;
@@ -67,13 +67,21 @@ export type GroupQuery = Omit<GroupRequest, 'ids' | 'keys' | 'measures'> & {
   measures: readonly WithName<Measure>[];
 };
 
+/** The fields that the caller may group by, and whether the collection has drafts. */
+type GroupSight = { reach: SearchReach; hasDrafts: boolean };
+
 /**
  * Reads the query of `aggregate`.
  *
  * @throws DomainError `validation_failed` naming every wrong parameter.
  */
-export async function readAggregateQuery(query: Query, now: Now, reach: SearchReach): Promise<GroupQuery> {
-  const asked = askedOf(aggregateParameters, query, now);
+export async function readAggregateQuery(
+  query: Query,
+  now: Now,
+  { reach, hasDrafts }: GroupSight,
+): Promise<GroupQuery> {
+  const parameters = hasDrafts ? { ...aggregateParameters, ...draftViewParameter } : aggregateParameters;
+  const asked = askedOf<Now, typeof aggregateParameters>(parameters, query, now);
   const { errors } = asked;
   const keys = await keysOf(query.groupBy, { reach, errors });
   const measures: WithName<Measure>[] = [];
@@ -94,8 +102,9 @@ export async function readAggregateQuery(query: Query, now: Now, reach: SearchRe
  *
  * @throws DomainError `validation_failed` naming every wrong parameter.
  */
-export async function readDistinctQuery(query: Query, now: Now, reach: SearchReach): Promise<GroupQuery> {
-  const asked = askedOf(distinctParameters, query, now);
+export async function readDistinctQuery(query: Query, now: Now, { reach, hasDrafts }: GroupSight): Promise<GroupQuery> {
+  const parameters = hasDrafts ? { ...distinctParameters, ...draftViewParameter } : distinctParameters;
+  const asked = askedOf<Now, typeof distinctParameters>(parameters, query, now);
   const { errors } = asked;
   const found = typeof query.field === 'string' && query.field !== '' ? await keyAt(query.field, reach) : null;
   if (typeof found === 'string') errors.push({ ...inQuery('field', 'unknown_field'), message: `field: ${found}` });

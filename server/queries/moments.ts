@@ -100,14 +100,27 @@ function parse(text: unknown, name: string, { events, clock }: Now): NamedMoment
       `must be a position from 1 to ${size}, where the log ends, got ${show(text)}`,
     );
   }
+  const time = timeOf(text);
+  if (time === null) throw invalidField(inQuery(name, 'format'), `must be ${forms}, got ${show(text)}`);
+  if (time.first > clock.believed())
+    throw invalidField(inQuery(name, 'out_of_range'), `must not be in the future, got ${show(text)}`);
+  return { kind: 'time', ...time };
+}
+
+/** The first and the last millisecond of a time or a date; null for other texts. */
+function timeOf(text: string): { first: number; last: number } | null {
   const date = readDate(text);
   // The "+" of a zone comes as a space if it is not encoded.
   const time = date === undefined ? readDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+')) : `${date}T00:00:00Z`;
-  if (time === undefined) throw invalidField(inQuery(name, 'format'), `must be ${forms}, got ${show(text)}`);
+  if (time === undefined) return null;
   const first = Date.parse(time);
-  if (first > clock.believed())
-    throw invalidField(inQuery(name, 'out_of_range'), `must not be in the future, got ${show(text)}`);
-  return { kind: 'time', first, last: date === undefined ? first : first + dayMilliseconds - 1 };
+  return { first, last: date === undefined ? first : first + dayMilliseconds - 1 };
+}
+
+/** The end of a moment that is still to come, in milliseconds since the epoch; null for every other value. */
+export function futureTime(given: unknown, { clock }: Pick<Now, 'clock'>): number | null {
+  const time = typeof given === 'string' ? timeOf(given) : null;
+  return time && time.first > clock.believed() ? time.last : null;
 }
 
 const forms = 'a position like 1234, a time with a zone like "2026-11-20T12:00:00Z" or a date like "2026-11-20"';

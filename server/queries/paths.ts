@@ -7,6 +7,7 @@ import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import type { Leaf, PathStep, SortKey, Where } from '../../projections/query/where.ts';
 import type { Tables } from '../../projections/tables/tables.ts';
 import type { ValueKind } from '../../projections/tables/value-locations.ts';
+import { draftNames } from './line-fields.ts';
 
 /** The part of a collection that a caller may search: the fields, and the documents of related collections. */
 export type SearchReach = {
@@ -105,11 +106,14 @@ function endOf(fields: readonly Field[], [name, ...rest]: readonly string[]): st
 
 /** The form in which the value of a field is compared; `isTop`: the field of a document, not of an object in it. */
 export function leafOf(field: Field, isTop: boolean): Leaf {
-  return { name: field.name, kind: isTop && /^(created|updated)At$/.test(field.name) ? 'number' : kindOf(field) };
+  return {
+    name: field.name,
+    kind: isTop && /^(created|updated|__published)At$/.test(field.name) ? 'number' : kindOf(field),
+  };
 }
 
 function kindOf(field: Field): ValueKind {
-  if (field.type === 'multiSelect' || (field.relationTo && isList(field))) return 'list';
+  if (field.type === 'multiSelect' || field.name === '__editors' || (field.relationTo && isList(field))) return 'list';
   const affinity = affinityOf(field);
   return affinity ? kinds[affinity] : 'json';
 }
@@ -122,6 +126,9 @@ export function unknownField(
   name: string,
   { fields, purpose }: { fields: readonly Field[]; purpose: string },
 ): string {
+  const hasDrafts = fields.some((field) => field.name === '__publishedAt');
+  if (hasDrafts && draftNames.includes(name))
+    return `${show(name)} needs draft=true: what is public tells nothing of drafts`;
   // Several blocks may have a field of this name.
   const names = [...new Set(fields.map((field) => field.name))];
   const where = before.length > 0 ? ` of ${show(before.join('.'))}` : '';

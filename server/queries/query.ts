@@ -1,4 +1,5 @@
 import { type FieldError, inQuery, type Problem } from '../../config/errors.ts';
+import { hasDrafts } from '../../config/traits.ts';
 import type { ListRequest } from '../../projections/query/lists.ts';
 import type { SearchTerm } from '../../projections/tables/words.ts';
 import type { ListPoint } from './cursors.ts';
@@ -15,6 +16,7 @@ import {
   type Query,
   settle,
   tell,
+  text,
 } from './parameters.ts';
 import { ownSortKeys, readSort, type SearchReach } from './paths.ts';
 import { searchWords } from './search-words.ts';
@@ -46,6 +48,7 @@ type Sight = {
   selectable: () => Promise<Selectable>;
   /** Reads a cursor. @throws DomainError `validation_failed`. */
   placeOf: (cursor: string) => ListPoint;
+  views: Views;
 };
 
 const newestFirst = '-createdAt';
@@ -66,6 +69,43 @@ const select = describedOnly(
     'selected fields.',
   { minLength: 1 },
 );
+
+/** The parameter of reads where there are drafts. */
+export const draftViewParameter = {
+  draft: flag(
+    false,
+    'True: reads the newest state of each document, the draft where there is one. Needs the right to read drafts. ' +
+      'Documents then have `__status` (`published`, `changed` or `draft`), `__publishedAt` and `__review`.',
+  ),
+};
+
+/** The parameter `draft`, if one of these targets has drafts. */
+export function draftViewOf(...targets: readonly { drafts: object | null }[]): Partial<typeof draftViewParameter> {
+  return targets.some(({ drafts }) => drafts !== null) ? draftViewParameter : {};
+}
+
+/** The parameters of reads of the site as it would be. */
+const previewParameters = {
+  release: text(
+    'The id of a release: reads the site as it would be if the release were published now. Needs the right to read ' +
+      'releases; drafts that the caller may not read are left out. Cannot be combined with `asOf`, `draft` and `q`.',
+  ),
+  preview: text(
+    'A preview token, which may also come in the header `annals-preview`: reads what the token shows; no credential ' +
+      'counts. A token that is wrong, has expired or was taken away is a 401.',
+  ),
+};
+
+/** The parameters of a read that say which state it sees, beside `asOf`; none if nothing in the model has drafts. */
+type Views = Partial<typeof draftViewParameter & typeof previewParameters>;
+
+/** The parameters of reads of some targets of a model. */
+export function viewsOf(
+  model: Parameters<typeof hasDrafts>[0],
+  ...targets: readonly { drafts: object | null }[]
+): Views {
+  return hasDrafts(model) ? { ...draftViewOf(...targets), ...previewParameters } : {};
+}
 
 /** The query of a read of a global. */
 export const readParameters = { depth: tell(depth, { example: 1 }), select, asOf };
@@ -115,6 +155,11 @@ export const listParameters = {
   asOf,
 };
 
+/** The query of a write where there are drafts. */
+export const draftParameter = {
+  draft: flag(false, 'True: the request is about the draft, and changes nothing that is public.'),
+};
+
 /** The query of a call that may be a dry run. */
 export const dryRunParameter = {
   dryRun: flag(false, 'True: nothing is done, and the answer shows what would be done.'),
@@ -131,7 +176,7 @@ const noPastSearch: FieldError = {
  * @throws DomainError `validation_failed` naming every wrong parameter.
  */
 export async function readListQuery(query: Query, now: Now, sight: Sight): Promise<ListQuery> {
-  const asked = askedOf(listParameters, query, now);
+  const asked = askedOf<Now, typeof listParameters>({ ...listParameters, ...sight.views }, query, now);
   const { errors } = asked;
   const isPlain = query.sort === undefined && !Object.keys(query).some(isWhereParameter);
   const found = isPlain ? null : await sight.reach();
@@ -156,8 +201,12 @@ export type CountQuery = { where: ListRequest['where']; terms: readonly SearchTe
  *
  * @throws DomainError `validation_failed` naming every wrong parameter.
  */
-export async function readCountQuery(query: Query, now: Now, reach: Sight['reach']): Promise<CountQuery> {
-  const asked = askedOf(countParameters, query, now);
+export async function readCountQuery(
+  query: Query,
+  now: Now,
+  { reach, views }: Pick<Sight, 'reach' | 'views'>,
+): Promise<CountQuery> {
+  const asked = askedOf<Now, typeof countParameters>({ ...countParameters, ...views }, query, now);
   const isPlain = !Object.keys(query).some(isWhereParameter);
   const where = isPlain
     ? null
@@ -170,18 +219,21 @@ export async function readCountQuery(query: Query, now: Now, reach: Sight['reach
 /**
  * Reads the query of a global.
  *
- * @param selectable what the caller may select.
  * @throws DomainError `validation_failed` naming every wrong parameter.
  */
-export async function readView(query: Query, now: Now, selectable: Sight['selectable']): Promise<View> {
+export async function readView(query: Query, now: Now, sight: ViewSight): Promise<View> {
   if (Object.keys(query).length === 0) return unasked;
-  return viewOf(query, askedOf(readParameters, query, now), selectable);
+  const parameters = { ...readParameters, ...sight.views };
+  return viewOf(query, askedOf<Now, typeof readParameters>(parameters, query, now), sight.selectable);
 }
 
+type ViewSight = Pick<Sight, 'selectable' | 'views'>;
+
 /** As {@link readView}, of a document. */
-export async function readDocumentView(query: Query, now: Now, selectable: Sight['selectable']): Promise<View> {
+export async function readDocumentView(query: Query, now: Now, { selectable, views }: ViewSight): Promise<View> {
   if (Object.keys(query).length === 0) return unasked;
-  const asked = askedOf<Now, typeof readParameters>(documentParameters, query, now);
+  const parameters = { ...documentParameters, ...views };
+  const asked = askedOf<Now, typeof readParameters>(parameters, query, now);
   if (query.proven === 'true') asked.errors.push(...againstProven(query));
   return viewOf(query, asked, selectable);
 }
@@ -205,7 +257,7 @@ function againstProven(query: Query): FieldError[] {
         message: 'proven goes with asOf only: with asOf, the position of now is that of the last event',
       },
     ];
-  return ['depth', 'select']
+  return ['depth', 'select', 'draft']
     .filter((name) => query[name] !== undefined)
     .map((field) => ({
       ...inQuery(field, 'contradiction'),

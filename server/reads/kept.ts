@@ -117,13 +117,24 @@ function charactersIn(value: unknown): number {
 
 /**
  * The key of an answer: all that decides it, except for the state of the read tables. Tables are identified by their
- * keys.
+ * keys, overlays by their texts too.
  */
 export function keyOf({ file, tables, position, read }: LongRead): KeptKey {
-  const said = JSON.stringify([file, tables.key, position, read], (name, value: unknown) =>
-    name === 'tables' && typeof value === 'object' && value !== null && 'key' in value ? value.key : plain(value),
+  const said = JSON.stringify([file, nameOf(tables), position, read], (name, value: unknown) =>
+    name === 'tables' && isTables(value) ? nameOf(value) : plain(value),
   );
   return { file, hash: hash('sha256', said, 'base64') };
+}
+
+type NamedTables = Pick<LongRead['tables'], 'key' | 'documents' | 'overlay'>;
+
+function isTables(value: unknown): value is NamedTables {
+  return typeof value === 'object' && value !== null && 'key' in value && 'documents' in value;
+}
+
+/** The text of an overlay has its conditions. */
+function nameOf({ key, documents, overlay }: NamedTables): string {
+  return overlay ? `${key} ${documents}` : key;
 }
 
 /** Writes sets as lists, because JSON would make all sets alike. */

@@ -4,7 +4,10 @@ import { openPast, type Past } from '../../projections/past/past.ts';
 import { openBudget } from '../../projections/past/snapshot-budget.ts';
 import { type Documents, openDocuments, registerFunctions } from '../../projections/query/documents.ts';
 import { TooManyCombinationsError } from '../../projections/query/groups.ts';
-import { interruptible, setInterruption } from '../../projections/tables/interruption.ts';
+import { interruptibleLayers, overlayIn } from '../../projections/query/overlay.ts';
+import { openOverlay } from '../../projections/query/overlay-documents.ts';
+import { setInterruption } from '../../projections/tables/interruption.ts';
+import type { Tables } from '../../projections/tables/tables.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { answerCalls } from '../platform/calls.ts';
 import type { TableState } from './kept.ts';
@@ -143,7 +146,7 @@ function attach(opened: OpenReadFile, { file, number }: { file: string; number: 
 }
 
 function readerOf({ db, past, documents }: OpenReadFile, { tables, position }: LongRead): DocumentReader {
-  const own = interruptible(tables);
+  const own = interruptibleLayers(tables);
   if (position !== null) {
     return {
       list: (request) => past.list(position, own, request),
@@ -151,7 +154,14 @@ function readerOf({ db, past, documents }: OpenReadFile, { tables, position }: L
       groups: (request) => past.groups(position, own, request),
     };
   }
-  const known = documents.get(tables.key) ?? openDocuments(db, own);
-  documents.set(tables.key, known);
-  return known;
+  const documentsIn = (one: Tables): Documents => {
+    const known = documents.get(one.key) ?? openDocuments(db, one);
+    documents.set(one.key, known);
+    return known;
+  };
+  const overlay = overlayIn(own);
+  if (!overlay) return documentsIn(own);
+  const { under, over, shown } = overlay;
+  const layers = { under: documentsIn(under), over: documentsIn(over) };
+  return openOverlay(db, { under, over, documents: layers, interruptible: () => layers })(shown).documents;
 }

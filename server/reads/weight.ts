@@ -45,11 +45,12 @@ export function mayBeLong(read: Read, { tables, sizeOf, events }: WeighedCollect
   return (rows + events) * looks > mostPastLooks || (where !== null && conditionsIn(where) > mostServed);
 }
 
-/** The keys of all collections that a read depends on. */
+/** The keys of all collections that a read depends on; those of drafts too that its conditions go through. */
 export function keysRead(read: Read, tables: Tables): ReadonlySet<string> {
   const paths: readonly Path[] = [...sortOf(read), ...figuresOf(read)];
   const related = [...relatedOf(whereOf(read)), ...paths.flatMap(({ steps }) => relatedIn(steps))];
-  return new Set([tables, ...related].map(({ key }) => key));
+  const keysOf = ({ key, overlay }: Tables) => (overlay ? [key, overlay.over.key] : [key]);
+  return new Set([tables.key, ...related.flatMap(keysOf)]);
 }
 
 /** Whether indexes find all documents of a read of today, and a page in its order. */

@@ -53,6 +53,7 @@ export async function generateOpenApi(api: Api, model: Model, threadData: Thread
     preferences: refusing<App['preferences']>(),
     unsavedChanges: refusing<App['unsavedChanges']>(),
     previews: refusing<App['previews']>(),
+    previewTokens: refusing<App['previewTokens']>(),
     replays: refusing<App['replays']>(),
     keyService,
     notary,

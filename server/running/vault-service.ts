@@ -7,6 +7,7 @@ import { refusedOnFullDisk } from '../accounts/full-disk.ts';
 import { keepPreferences } from '../accounts/preferences.ts';
 import type { App } from '../app.ts';
 import { keepReplays } from '../documents/concurrency/replay-keeping.ts';
+import { keepPreviewTokens } from '../documents/outlook/keeping.ts';
 import { keepPreviews } from '../documents/preview/keeping.ts';
 import { keepUnsavedChanges } from '../documents/unsaved-changes/keeping.ts';
 import { callsThrough } from '../platform/calls.ts';
@@ -15,7 +16,10 @@ import type { PasswordService } from '../ports.ts';
 import { portTo } from './threads/message-ports.ts';
 
 /** The ports to the vault, one for each subject. The main thread serves them for all threads. */
-export type VaultService = Pick<App, 'passwords' | 'preferences' | 'unsavedChanges' | 'previews' | 'replays'>;
+export type VaultService = Pick<
+  App,
+  'passwords' | 'preferences' | 'unsavedChanges' | 'previews' | 'previewTokens' | 'replays'
+>;
 
 /** The same between two threads. */
 export type VaultChannels = { [Name in keyof VaultService]: MessagePort };
@@ -52,6 +56,7 @@ export function openVaultService({ vault, passwords, now, onPurgeFailure: onFail
   const preferences = keepPreferences(vault.preferences);
   const changes = keepUnsavedChanges({ changes: vault.unsavedChanges, now, onFailure });
   const previews = keepPreviews({ previews: vault.previews, now, onFailure });
+  const previewTokens = keepPreviewTokens({ tokens: vault.previewTokens, now });
   const replays = keepReplays({ replays: vault.replays, now, onFailure });
   return {
     vault: {
@@ -68,6 +73,12 @@ export function openVaultService({ vault, passwords, now, onPurgeFailure: onFail
         forget: changes.forget,
       },
       previews: { keep: previews.keep, read: previews.read, drop: previews.drop },
+      previewTokens: {
+        add: (token) => refusedOnFullDisk(previewTokens.add(token)),
+        find: previewTokens.find,
+        all: previewTokens.all,
+        drop: previewTokens.drop,
+      },
       replays: {
         reserve: (replay) => refusedOnFullDisk(replays.reserve(replay)),
         keep: replays.keep,
@@ -79,6 +90,7 @@ export function openVaultService({ vault, passwords, now, onPurgeFailure: onFail
       await replays.forget(category, id);
       await changes.forget(documentStream(category, id));
       await preferences.forget(documentStream(category, id));
+      await previewTokens.forget(documentStream(category, id));
     },
     async close() {
       await Promise.all([queue.ended(), previews.close(), replays.close(), changes.close()]);
@@ -87,12 +99,20 @@ export function openVaultService({ vault, passwords, now, onPurgeFailure: onFail
 }
 
 /** Makes the channels by which another thread calls the vault service of this one. */
-export function channelsTo({ passwords, preferences, unsavedChanges, previews, replays }: VaultService): VaultChannels {
+export function channelsTo({
+  passwords,
+  preferences,
+  unsavedChanges,
+  previews,
+  previewTokens,
+  replays,
+}: VaultService): VaultChannels {
   return {
     passwords: portTo<VaultService['passwords']>(passwords),
     preferences: portTo<VaultService['preferences']>(preferences),
     unsavedChanges: portTo<VaultService['unsavedChanges']>(unsavedChanges),
     previews: portTo<VaultService['previews']>(previews),
+    previewTokens: portTo<VaultService['previewTokens']>(previewTokens),
     replays: portTo<VaultService['replays']>(replays),
   };
 }
@@ -103,6 +123,7 @@ export function vaultThrough({
   preferences,
   unsavedChanges,
   previews,
+  previewTokens,
   replays,
 }: VaultChannels): VaultService {
   return {
@@ -110,6 +131,7 @@ export function vaultThrough({
     preferences: callsThrough<VaultService['preferences']>(preferences),
     unsavedChanges: callsThrough<VaultService['unsavedChanges']>(unsavedChanges),
     previews: callsThrough<VaultService['previews']>(previews),
+    previewTokens: callsThrough<VaultService['previewTokens']>(previewTokens),
     replays: callsThrough<VaultService['replays']>(replays),
   };
 }

@@ -2,26 +2,46 @@ import { createHmac } from 'node:crypto';
 import { webhookEvents } from '../../config/check-webhooks.ts';
 import type { Webhook, WebhookEvent } from '../../config/model.ts';
 import { globalsCategory } from '../../config/schema.ts';
-import { splitStream } from '../../events/facts/catalogue.ts';
+import { releaseIdOf, splitStream } from '../../events/facts/catalogue.ts';
 import type { Header } from '../../events/facts/envelope.ts';
 import type { CollectionNames } from '../../events/service-events/categories.ts';
 import type { DeliveryView } from '../ports.ts';
 
-/** The document or global of an event, and what happened to it; `key` is its key in the schema. */
+/**
+ * The document, global or release of an event, and what happened to it; `key` is its key in the schema. The slug of a
+ * release is its id.
+ */
 export type DeliverySubject = {
-  target: { kind: 'collection' | 'global'; slug: string };
+  target: { kind: 'collection' | 'global' | 'release'; slug: string };
   key: string;
   id: string;
   event: WebhookEvent;
 };
 
-/** The subject of an event; null if webhooks are not told of it. */
-export function subjectOf(
-  { type, stream }: Pick<Header, 'type' | 'stream'>,
-  names: CollectionNames,
-): DeliverySubject | null {
+/** An event, and whether its document was public before it. */
+export type ToldEvent = Pick<Header, 'type' | 'stream'> & { wasPublic: boolean };
+
+/** The events of webhooks in which publications are told, and their causes. */
+const asForReaders: { readonly [type: string]: { event: WebhookEvent; cause: 'published' | 'unpublished' } } = {
+  'document.published': { event: 'document.updated', cause: 'published' },
+  'document.unpublished': { event: 'document.deleted', cause: 'unpublished' },
+  'global.published': { event: 'global.updated', cause: 'published' },
+};
+
+/** The event of webhooks in which an event is told: of what is public, it says what readers see of it. */
+function toldAs({ type, wasPublic }: Pick<ToldEvent, 'type' | 'wasPublic'>) {
+  const told = asForReaders[type];
+  if (told) return type === 'document.published' && !wasPublic ? { ...told, event: 'document.created' as const } : told;
   const event = webhookEvents.find((one) => one === type);
+  return event === undefined ? null : { event, cause: null };
+}
+
+/** The subject of an event; null if webhooks are not told of it. */
+export function subjectOf({ type, stream, wasPublic }: ToldEvent, names: CollectionNames): DeliverySubject | null {
+  const event = toldAs({ type, wasPublic })?.event;
   if (event === undefined) return null;
+  const release = releaseIdOf(stream);
+  if (release !== null) return { target: { kind: 'release', slug: release }, key: stream, id: release, event };
   const [category, id] = splitStream(stream);
   if (category === globalsCategory) return { target: { kind: 'global', slug: id }, key: stream, id, event };
   return { target: { kind: 'collection', slug: names.slugFor(category) }, key: category, id, event };
@@ -29,18 +49,23 @@ export function subjectOf(
 
 /**
  * The message about an event. It has no content, so that nothing must be erased at a receiver. `id` is null for a
- * global.
+ * global and for a release.
  */
 type Message = Pick<DeliveryView, 'type' | 'timestamp' | 'data'>;
 
 /** The message about an event, the same for each attempt. */
 export function messageOf(
-  { type, stream, recordedAt, version, position, batch }: Header,
+  { type, stream, recordedAt, version, position, batch, wasPublic }: Header & ToldEvent,
   names: CollectionNames,
 ): Message {
+  const { event, cause } = toldAs({ type, wasPublic }) ?? { event: type, cause: null };
   const [category, id] = splitStream(stream);
-  const about = category === globalsCategory ? { global: id, id: null } : { collection: names.slugFor(category), id };
-  return { type, timestamp: recordedAt, data: { ...about, version, position, batch: batch ?? null } };
+  const release = releaseIdOf(stream);
+  const document =
+    category === globalsCategory ? { global: id, id: null } : { collection: names.slugFor(category), id };
+  const about = release === null ? document : { release, id: null };
+  const data = { ...about, version, position, batch: batch ?? null, ...(cause && { cause }) };
+  return { type: event, timestamp: recordedAt, data };
 }
 
 /**

@@ -1,20 +1,21 @@
 import type { Webhook } from '../../config/model.ts';
+import { isDraftOnly } from '../../events/facts/catalogue.ts';
 import { type Header, headerOf } from '../../events/facts/envelope.ts';
-import { readLog } from '../../events/log/log-reader.ts';
+import { type LogReader, readLog } from '../../events/log/log-reader.ts';
 import type { CollectionNames } from '../../events/service-events/categories.ts';
 import { openPast } from '../../projections/past/past.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
 import { type Conditions, includes } from './conditions.ts';
 import type { Deliveries, NewDelivery } from './deliveries.ts';
-import { type DeliverySubject, deliveryIdOf, subjectOf } from './messages.ts';
+import { type DeliverySubject, deliveryIdOf, subjectOf, type ToldEvent } from './messages.ts';
 
 /** The change feed that drives webhooks. */
 type Scanner = {
   /** The position of the last event that the read tables have. */
   end: () => number;
-  /** The header of one event. */
-  header: (position: number) => Header;
+  /** The header of one event, and whether its document was public before it. */
+  told: (position: number) => Header & ToldEvent;
   /** Keeps the deliveries of all events up to the end. */
   scan: (signal: AbortSignal) => Promise<void>;
   close: () => Promise<void>;
@@ -75,13 +76,24 @@ export function openScanner({
     }
   }
 
-  async function deliveriesOf({ id, type, stream, position }: Header): Promise<NewDelivery[]> {
-    const subject = subjectOf({ type, stream }, options.names);
+  /** Whether it was public is asked only where it says how an event is told. */
+  function toldOf(header: Header): Header & ToldEvent {
+    const isAsked = header.type === 'document.published' || header.type === 'document.deleted';
+    return { ...header, wasPublic: isAsked && wasPublic(log, header) };
+  }
+
+  async function deliveriesOf(header: Header): Promise<NewDelivery[]> {
+    const { id, type, stream, position } = header;
+    const told = toldOf(header);
+    const subject = subjectOf(told, options.names);
     if (!subject) return [];
+    // For readers there was nothing that could end.
+    const isForDrafts = type === 'document.deleted' && !told.wasPublic;
     const found: NewDelivery[] = [];
     for (const webhook of webhooks) {
       const { name } = webhook;
       if (position <= (seen.get(name) ?? 0) || !isFor(webhook, subject)) continue;
+      if (isForDrafts && !webhook.events.some(isDraftOnly)) continue;
       // The content that the condition could be asked of is erased.
       const isMet = type === 'document.erased' || (await meets(webhook, subject, position));
       if (isMet) found.push({ webhook: name, id: deliveryIdOf(id, name), stream, position });
@@ -90,8 +102,13 @@ export function openScanner({
   }
 
   /** Whether the document met the condition before the event, or meets it after the event. */
-  async function meets({ name, where }: Webhook, { key, id }: DeliverySubject, position: number): Promise<boolean> {
-    if (where === null) return true;
+  async function meets(
+    { name, where }: Webhook,
+    { target, key, id }: DeliverySubject,
+    position: number,
+  ): Promise<boolean> {
+    // A condition is about documents.
+    if (where === null || target.kind === 'release') return true;
     const condition = conditions.get(name)?.get(key);
     // The target is no longer configured.
     if (!condition) return false;
@@ -101,10 +118,10 @@ export function openScanner({
 
   return {
     end,
-    header(position) {
+    told(position) {
       const [text] = log.headers(position - 1, position);
       if (text === undefined) throw new Error(`the log has no event ${position}`);
-      return headerOf(text);
+      return toldOf(headerOf(text));
     },
     scan,
     async close() {
@@ -116,5 +133,24 @@ export function openScanner({
 }
 
 function isFor(webhook: Webhook, { target: { kind, slug }, event }: DeliverySubject): boolean {
-  return webhook.events.includes(event) && includes(kind === 'global' ? webhook.globals : webhook.collections, slug);
+  if (!webhook.events.includes(event)) return false;
+  return kind === 'release' || includes(kind === 'global' ? webhook.globals : webhook.collections, slug);
+}
+
+/** How many headers of a stream are read at a time. */
+const headersAtOnce = 100;
+const ends: ReadonlySet<string> = new Set(['document.unpublished', 'document.deleted', 'document.erased']);
+
+/** Whether a document was public before an event: the types of earlier events say so, which outlive an erasure. */
+function wasPublic(log: LogReader, { stream, version }: Header): boolean {
+  for (let upTo = version - 1; upTo > 0; upTo -= headersAtOnce) {
+    const positions = log.positionsOf(stream, Math.max(0, upTo - headersAtOnce), upTo);
+    for (const position of positions.toReversed()) {
+      const [text] = log.headers(position - 1, position);
+      if (text === undefined) throw new Error(`the log has no event ${position}`);
+      const { type } = headerOf(text);
+      if (!isDraftOnly(type)) return !ends.has(type);
+    }
+  }
+  return false;
 }

@@ -4,12 +4,12 @@ import type { CollectionNames } from '../../events/service-events/categories.ts'
 import type { DeliveryView, WebhookPort, WebhookView } from '../ports.ts';
 import { entriesOf } from '../queries/pages.ts';
 import type { Deliveries, Delivery } from './deliveries.ts';
-import { messageOf } from './messages.ts';
+import { messageOf, type ToldEvent } from './messages.ts';
 
 type Options = {
   webhooks: readonly Webhook[];
   deliveries: Deliveries;
-  header: (position: number) => Header;
+  told: (position: number) => Header & ToldEvent;
   names: CollectionNames;
   now: () => number;
 };
@@ -18,7 +18,7 @@ type Options = {
  * Webhooks and deliveries as answers show them: without secrets, and only with the origin of a URL, whose path may hold
  * one.
  */
-export function openViews({ webhooks, deliveries, header, names, now }: Options): WebhookPort {
+export function openViews({ webhooks, deliveries, told, names, now }: Options): WebhookPort {
   const isKnown = (name: string) => webhooks.some((webhook) => webhook.name === name);
 
   async function viewOf({ name, url, collections, globals, events }: Webhook): Promise<WebhookView> {
@@ -31,7 +31,7 @@ export function openViews({ webhooks, deliveries, header, names, now }: Options)
     return {
       id,
       state: isParked ? 'parked' : 'waiting',
-      ...messageOf(header(position), names),
+      ...messageOf(told(position), names),
       attempts,
       lastAttemptAt: timeOf(triedAt),
       nextAttemptAt: timeOf(dueAt),

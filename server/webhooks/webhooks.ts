@@ -83,7 +83,7 @@ export async function openWebhooks(options: Options): Promise<Webhooks> {
   });
 
   return {
-    ...openViews({ webhooks, deliveries, header: scanner.header, names, now }),
+    ...openViews({ webhooks, deliveries, told: scanner.told, names, now }),
     async close() {
       polling.end();
       const late = new AbortController();
@@ -107,7 +107,7 @@ type Scanner = ReturnType<typeof openScanner>;
 function posting(scanner: Scanner, { log, now, names }: Options, signal: AbortSignal) {
   function bodyOf(position: number): string {
     try {
-      return JSON.stringify(messageOf(scanner.header(position), names));
+      return JSON.stringify(messageOf(scanner.told(position), names));
     } catch (err) {
       log.error({ err, position }, 'an event cannot be read for a webhook');
       // Callers see why a delivery failed.

@@ -55,6 +55,12 @@ function questionsAbout([slug, field]: readonly [slug: string, field: string], w
   ];
 }
 
+/** These paths, and the same with `draft=true` where the route takes that. */
+function withDrafts({ operation }: Route, paths: readonly string[]): string[] {
+  const takesDraft = operation?.query?.draft !== undefined;
+  return [...paths, ...(takesDraft ? paths.map((path) => `${path}?draft=true`) : [])];
+}
+
 describe('A value that a caller may not see', () => {
   let world: World;
   let reads: Address[];
@@ -131,7 +137,7 @@ describe('A value that a caller may not see', () => {
     const writers = spreadOf(callerNames, 2);
     for (const route of writes) {
       for (const caller of writers) {
-        for (const path of pathsOf(route, world.ids))
+        for (const path of withDrafts(route, pathsOf(route, world.ids)))
           for (const body of new Set([bodyOf(route, world.ids), {}]))
             await attack(caller, route.method, path, { body });
       }

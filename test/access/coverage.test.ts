@@ -11,7 +11,17 @@ import type { Ids } from './barrage/world.ts';
 const ids: Ids = {
   documents: Object.fromEntries(config.collections.map(({ slug }) => [slug, ['1']])),
   files: ['/api/media/files/1/a.txt'],
-  ...{ invitation: '1', key: '1', session: '1', batch: '1', delivery: '1', position: 1, erasure: 1 },
+  ...{
+    invitation: '1',
+    key: '1',
+    session: '1',
+    batch: '1',
+    delivery: '1',
+    position: 1,
+    erasure: 1,
+    release: '1',
+    viewToken: '1',
+  },
 };
 
 describe('The attacks of the long tests', () => {

@@ -709,8 +709,8 @@ describe('Every route', () => {
   it('says what decides there for an API key that was made at run time', async () => {
     const upload = { slug: 'files', upload: true, fields: [] };
     const configuration = {
-      collections: [{ slug: 'users', auth: true, fields: [] }, upload],
-      globals: [{ slug: 'site', fields: [] }],
+      collections: [{ slug: 'users', auth: true, fields: [] }, upload, { slug: 'posts', drafts: true, fields: [] }],
+      globals: [{ slug: 'site', drafts: true, fields: [] }],
     };
     await withApp(configuration, async (app) => {
       const server = Hapi.server({ debug: false });

@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { chromium } from 'playwright-core';
+import { type Browser, chromium } from 'playwright-core';
+import { loggedIn } from '../helpers/accounts.ts';
 import { chromiumArgs, executablePath } from '../helpers/chromium.ts';
+import { startHere } from '../helpers/embedded.ts';
 import { heights, show } from './accessibility.ts';
 import { startAtlas } from './atlas.ts';
-import { chief, countRequests, loggedInAs, settled } from './helpers.ts';
+import { desk } from './desk.ts';
+import { chief, countRequests, loggedInAs, makeFirstUser, settled } from './helpers.ts';
 import { addressesOf, pages } from './pages.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -69,10 +72,39 @@ async function main(): Promise<void> {
       console.log(path);
       await context.close();
     }
+    if (values.docs) await pictureOfDrafts(browser, folder, undo);
   } finally {
     await browser.close();
     for (const run of undo.reverse()) await run();
   }
+}
+
+/** The changes of a draft, which the atlas does not have. */
+async function pictureOfDrafts(browser: Browser, folder: string, undo: (() => unknown)[]): Promise<void> {
+  const after = { after: (run: () => unknown) => undo.push(run) } as unknown as TestContext;
+  const service = await startHere(after, desk);
+  await makeFirstUser(service, chief, { name: 'Ada Lovelace' });
+  const { as } = await loggedIn(service, chief.collection, chief.email, chief.password);
+  const call = async (method: string, path: string, data: object): Promise<string> =>
+    (await service.call(method, `/api/collections${path}`, data, as)).body.id;
+  const author = await call('POST', '/authors?draft=true', { name: 'Grace Hopper' });
+  const id = await call('POST', '/posts', { title: 'Winter sale', price: 9, body: 'Everything must go by Friday.' });
+  const draft = { title: 'The winter sale begins', body: 'Everything must go by Sunday.', price: 8, author };
+  await call('PATCH', `/posts/${id}?draft=true`, draft);
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    ...(await loggedInAs(service, chief)),
+  });
+  const page = await context.newPage();
+  countRequests(page);
+  await page.goto(`${service.url}/admin/c/posts/${id}`);
+  await settled(page);
+  await page.locator('[data-changes]').click();
+  await settled(page);
+  await show(page, 1280, 'light');
+  await page.screenshot({ path: join(folder, 'admin-drafts.png') });
+  console.log(join(folder, 'admin-drafts.png'));
+  await context.close();
 }
 
 await main();

@@ -41,12 +41,16 @@ describe('The history of a stream', () => {
     const stream = `posts/${id}`;
     const shown = async (version: number) => {
       const event = history.event(stream, version);
-      const { createdAt: _created, updatedAt: _updated, ...rest } = (event && (await history.documentAt(event))) ?? {};
+      const {
+        createdAt: _created,
+        updatedAt: _updated,
+        ...rest
+      } = (event && (await history.documentAt(event)).document) ?? {};
       return rest;
     };
     assert.deepEqual(await shown(1), { id, title: 'a', old: 'x' });
     assert.deepEqual(await shown(2), { id, headline: 'b', more: 'm' });
-    const diff = await history.diff(stream, 1, 2);
+    const diff = await history.diff(stream, [1, 2], 2);
     assert.deepEqual(diff.fields, [
       { field: 'headline', before: 'a', after: 'b' },
       { field: 'more', before: null, after: 'm' },
@@ -61,7 +65,7 @@ describe('The history of a stream', () => {
         ['headline', 'more'],
       ],
     );
-    const blame = await history.blame(stream, 2);
+    const blame = await history.blame({ stream, version: 2, line: 'draft' });
     assert.deepEqual(
       blame.map(({ field, value, version }) => [field, value, version]),
       [
@@ -98,9 +102,14 @@ describe('The history of a stream', () => {
       ],
     );
     const event = history.event(stream, 2);
-    assert.equal(event && (await history.documentAt(event)), null);
-    assert.deepEqual(await history.diff(stream, 2, 3), { fields: null, patch: null, erased: true });
-    assert.deepEqual((await history.diff(stream, 1, 3)).fields, [{ field: 'title', before: 'a', after: 'c' }]);
+    assert.equal(event && (await history.documentAt(event)).document, null);
+    assert.deepEqual(await history.diff(stream, [2, 3], 3), {
+      versions: [2, 3],
+      fields: null,
+      patch: null,
+      erased: true,
+    });
+    assert.deepEqual((await history.diff(stream, [1, 3], 3)).fields, [{ field: 'title', before: 'a', after: 'c' }]);
     directory.close();
   });
 
@@ -126,7 +135,7 @@ describe('The history of a stream', () => {
     const others = (async () => {
       for (; !isDone; turns += 1) await wait();
     })();
-    await openHistory(log).as(seesAll).diff(stream, 1, count);
+    await openHistory(log).as(seesAll).diff(stream, [1, count], count);
     isDone = true;
     await others;
     assert.ok(turns >= 3, `others had ${turns} turns`);

@@ -26,6 +26,9 @@ export type Contract = {
   Boot: Is<Same<AnswerOf<'Boot'>, Client.Boot>>;
   BulkCreated: Is<Same<AnswerOf<'BulkCreated'>, Client.BulkCreated>>;
   BulkDeleted: Is<Same<AnswerOf<'BulkDeleted'>, Client.BulkChanged<'deleted'>>>;
+  BulkDiscarded: Is<Same<AnswerOf<'BulkDiscarded'>, Client.BulkChanged<'discarded' | 'unchanged'>>>;
+  BulkPublished: Is<Same<AnswerOf<'BulkPublished'>, Client.BulkChanged<'published' | 'unchanged'>>>;
+  BulkUnpublished: Is<Same<AnswerOf<'BulkUnpublished'>, Client.BulkChanged<'unpublished'>>>;
   BulkUpdated: Is<Same<AnswerOf<'BulkUpdated'>, Client.BulkChanged<'updated' | 'unchanged'>>>;
   BulkUpserted: Is<Same<AnswerOf<'BulkUpserted'>, Client.BulkUpserted>>;
   Count: Is<Same<AnswerOf<'Count'>, { total: number }>>;
@@ -45,8 +48,17 @@ export type Contract = {
   OwnDrafts: Is<Same<AnswerOf<'OwnDrafts'>, Client.Page<Client.OwnDraft>>>;
   Preferences: Is<Same<AnswerOf<'Preferences'>, Record<string, unknown>>>;
   PreviewToken: Is<Same<AnswerOf<'PreviewToken'>, { token: string }>>;
+  PublishDryRun: Is<Same<AnswerOf<'PublishDryRun'>, Client.PublicationPlan>>;
   References: Is<Same<AnswerOf<'References'>, Client.Page<Client.Reference>>>;
+  Planned: Is<Same<AnswerOf<'Planned'>, { release: string }>>;
+  Release: Is<Same<AnswerOf<'Release'>, Client.Release>>;
+  ReleaseCheck: Is<Same<AnswerOf<'ReleaseCheck'>, Client.ReleaseCheck>>;
+  ViewToken: Is<Same<AnswerOf<'ViewToken'>, Client.ViewToken>>;
+  KeptPreviewToken: Is<Same<AnswerOf<'KeptPreviewToken'>, Client.KeptPreviewToken>>;
+  PreviewTokens: Is<Same<AnswerOf<'PreviewTokens'>, Client.Page<Client.KeptPreviewToken>>>;
+  Releases: Is<Same<AnswerOf<'Releases'>, Client.Page<Client.ListedRelease>>>;
   Restore: Is<Same<AnswerOf<'Restore'>, Client.RestoreSource>>;
+  Reviews: Is<Same<AnswerOf<'Reviews'>, Client.Page<Client.Review>>>;
   Schemas: Is<Same<AnswerOf<'Schemas'>, Client.Schemas>>;
   Session: Is<Same<AnswerOf<'Session'>, Client.Session>>;
   Sessions: Is<Same<AnswerOf<'Sessions'>, Client.Page<Client.Session>>>;
@@ -111,10 +123,19 @@ type Errors =
   | 'Unrestorable'
   | 'Stale'
   | 'Absent';
-type Bodies = 'Login' | 'ForgotPassword' | 'ResetPassword' | 'Invite' | 'NewOwnDraft' | 'Undo' | 'Erase';
+type Bodies = 'Login' | 'ForgotPassword' | 'ResetPassword' | 'Invite' | 'NewOwnDraft' | 'Plan' | 'Undo' | 'Erase';
 type Parts =
   | ('Block' | 'KeyScope' | 'Condition' | `${string}Condition`)
-  | ('EventType' | 'Header' | 'Context' | 'RecordedEvent' | 'ErasedEvent' | 'WithheldEvent' | 'PatchOperation');
+  | (
+      | 'EventType'
+      | 'Header'
+      | 'Context'
+      | 'RecordedEvent'
+      | 'ErasedEvent'
+      | 'WithheldEvent'
+      | 'PatchOperation'
+      | 'BlamedEvent'
+    );
 /** Answers that no call of the client gives. `Preview` is there with the slugs of a configuration. */
 type Uncalled =
   | ('Init' | 'Preview' | 'FeedPage' | 'Admission')

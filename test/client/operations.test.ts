@@ -8,10 +8,10 @@ const service = useServiceHere({
   bcryptCost: 4,
   collections: [
     { slug: '__admins', auth: { useAPIKey: true }, fields: [] },
-    { slug: 'posts', fields: [{ name: 'code', type: 'text', unique: true }] },
+    { slug: 'posts', drafts: true, fields: [{ name: 'code', type: 'text', unique: true }] },
     { slug: 'files', upload: true, fields: [] },
   ],
-  globals: [{ slug: 'site', fields: [{ name: 'title', type: 'text' }] }],
+  globals: [{ slug: 'site', drafts: true, fields: [{ name: 'title', type: 'text' }] }],
   webhooks: [
     { name: 'front', url: 'https://front.example.org/', secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` },
   ],
@@ -33,6 +33,7 @@ const pairs: Record<string, Pairs> = {
     search: ['search', (client) => client.search('x')],
     counts: ['readCounts', (client) => client.counts()],
     trash: ['listAllTrash', (client) => client.trash()],
+    reviews: ['listReviews', (client) => client.reviews()],
     undo: ['undoBatch', (client) => client.undo(id)],
     batch: ['readBatch', (client) => client.batch(id)],
     schemas: ['readSchemas', (client) => client.schemas()],
@@ -55,6 +56,23 @@ const pairs: Record<string, Pairs> = {
     retry: ['retryDelivery', (client) => client.webhooks.retry('front', id)],
     retryAll: ['retryDeliveries', (client) => client.webhooks.retryAll('front')],
   },
+  'client.previewTokens.': {
+    list: ['listPreviewTokens', (client) => client.previewTokens.list()],
+    revoke: ['revokePreviewToken', (client) => client.previewTokens.revoke(id)],
+  },
+  'client.releases.': {
+    list: ['listReleases', (client) => client.releases.list()],
+    get: ['readRelease', (client) => client.releases.get(id)],
+    create: ['createRelease', (client) => client.releases.create({ title: 'x' })],
+    update: ['updateRelease', (client) => client.releases.update(id, {})],
+    setItems: ['setReleaseItems', (client) => client.releases.setItems(id, [])],
+    removeItem: ['removeReleaseItem', (client) => client.releases.removeItem(id, about)],
+    schedule: ['scheduleRelease', (client) => client.releases.schedule(id, { at: 'x' })],
+    unschedule: ['unscheduleRelease', (client) => client.releases.unschedule(id)],
+    check: ['checkRelease', (client) => client.releases.check(id)],
+    publish: ['publishRelease', (client) => client.releases.publish(id)],
+    archive: ['archiveRelease', (client) => client.releases.archive(id)],
+  },
   'client.audit.': {
     events: ['audit_events', (client) => client.audit.events()],
     version: ['audit_documentVersion', (client) => client.audit.version(about, 1)],
@@ -75,6 +93,11 @@ const pairs: Record<string, Pairs> = {
     get: ['readGlobal', (client) => client.global('site').get()],
     update: ['updateGlobal', (client) => client.global('site').update({})],
     restore: ['restoreGlobal', (client) => client.global('site').restore({ version: 1 })],
+    publish: ['publishGlobal', (client) => client.global('site').publish()],
+    discard: ['discardGlobal', (client) => client.global('site').discard()],
+    requestReview: ['requestReviewGlobal', (client) => client.global('site').requestReview()],
+    withdrawReview: ['withdrawReviewGlobal', (client) => client.global('site').withdrawReview()],
+    refuseReview: ['refuseReviewGlobal', (client) => client.global('site').refuseReview({ note: 'x' })],
     history: ['audit_globalHistory', (client) => client.global('site').history()],
   },
   'client.collection.': {
@@ -91,11 +114,20 @@ const pairs: Record<string, Pairs> = {
     update: ['update', (client) => client.collection('posts').update(id, {})],
     delete: ['delete', (client) => client.collection('posts').delete(id)],
     restore: ['restore', (client) => client.collection('posts').restore(id, { version: 1 })],
+    publish: ['publish', (client) => client.collection('posts').publish(id)],
+    unpublish: ['unpublish', (client) => client.collection('posts').unpublish(id)],
+    discard: ['discard', (client) => client.collection('posts').discard(id)],
+    requestReview: ['requestReview', (client) => client.collection('posts').requestReview(id)],
+    withdrawReview: ['withdrawReview', (client) => client.collection('posts').withdrawReview(id)],
+    refuseReview: ['refuseReview', (client) => client.collection('posts').refuseReview(id, { note: 'x' })],
     history: ['audit_documentHistory', (client) => client.collection('posts').history(id)],
     createMany: ['createMany', (client) => client.collection('posts').createMany([])],
     upsertMany: ['createMany', (client) => client.collection('posts').upsertMany('code', [])],
     updateMany: ['updateMany', (client) => client.collection('posts').updateMany({ ids: [] }, {})],
     deleteMany: ['deleteMany', (client) => client.collection('posts').deleteMany({ ids: [] })],
+    publishMany: ['publishMany', (client) => client.collection('posts').publishMany({ ids: [] })],
+    unpublishMany: ['unpublishMany', (client) => client.collection('posts').unpublishMany({ ids: [] })],
+    discardMany: ['discardMany', (client) => client.collection('posts').discardMany({ ids: [] })],
     upload: ['create', (client) => client.collection('files').upload(new Blob(['x']), {}, { filename: 'x.txt' })],
     replaceFile: [
       'update',
@@ -133,7 +165,7 @@ const pairs: Record<string, Pairs> = {
 
 /** Members that call nothing, and those whose methods have their own list. */
 const callNothing = ['token', 'mediaUrl', 'etagOf', 'collection', 'global'];
-const parts = ['keys', 'webhooks', 'audit', 'drafts', 'preferences'] as const;
+const parts = ['keys', 'webhooks', 'releases', 'previewTokens', 'audit', 'drafts', 'preferences'] as const;
 
 type Operations = { method: string; pattern: RegExp; kind: string }[];
 

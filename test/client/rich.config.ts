@@ -124,6 +124,7 @@ export default defineConfig({
     },
     {
       slug: 'post-create',
+      drafts: true,
       auth: false,
       fields: [
         { name: 'x', type: 'number' },
@@ -134,6 +135,7 @@ export default defineConfig({
   globals: [
     {
       slug: 'site',
+      drafts: true,
       label: 'Site',
       fields: [
         { name: 'title', type: 'text', required: true, defaultValue: 'Mine' },

@@ -555,6 +555,10 @@ export interface PostCreate2 {
   id: string;
   createdAt: string;
   updatedAt: string;
+  __status?: 'published' | 'changed' | 'draft';
+  __publishedAt?: string | null;
+  __review?: 'open' | 'refused' | null;
+  __editors?: string[];
   x: number | null;
   nothing: PostCreate2Nothing | null;
 }
@@ -588,12 +592,16 @@ export interface PostCreate2Filters {
   id: IdFilter;
   createdAt: OrderFilter<string>;
   updatedAt: OrderFilter<string>;
+  __status: TextFilter<'published' | 'changed' | 'draft'>;
+  __publishedAt: OrderFilter<string>;
+  __review: TextFilter<'open' | 'refused'>;
+  __editors: ListFilter<string>;
   x: OrderFilter<number>;
   nothing: PresenceFilter;
 }
 
 /** The paths that lists of `post-create` are sorted by, beside those in related documents. */
-export type PostCreate2Sorts = 'id' | 'createdAt' | 'updatedAt' | 'x';
+export type PostCreate2Sorts = 'id' | 'createdAt' | 'updatedAt' | '__status' | '__publishedAt' | '__review' | 'x';
 
 /** The types of `post-create` for a client. */
 export interface PostCreate2Types {
@@ -607,8 +615,8 @@ export interface PostCreate2Types {
   sorts: PostCreate2Sorts;
   unique: never;
   numbers: 'x';
-  times: 'createdAt' | 'updatedAt';
-  days: 'createdAt' | 'updatedAt';
+  times: 'createdAt' | 'updatedAt' | '__publishedAt';
+  days: 'createdAt' | 'updatedAt' | '__publishedAt';
   relations: Record<never, never>;
   lists: Record<never, never>;
   joins: Record<never, never>;
@@ -618,6 +626,10 @@ export interface PostCreate2Types {
 export interface Site<Depth extends number = 0> {
   createdAt: string | null;
   updatedAt: string | null;
+  __status?: 'published' | 'changed' | 'draft';
+  __publishedAt?: string | null;
+  __review?: 'open' | 'refused' | null;
+  __editors?: string[];
   title: string;
   owner: Related<Author<Below<Depth>, 0>, Depth> | null;
   colours: SiteColours[];

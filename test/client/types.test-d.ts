@@ -125,6 +125,10 @@ export type Globals = [
       {
         createdAt: string | null;
         updatedAt: string | null;
+        __status?: 'published' | 'changed' | 'draft';
+        __publishedAt?: string | null;
+        __review?: 'open' | 'refused' | null;
+        __editors?: string[];
         title: string;
         // Required, but not there before it is written first.
         owner: string | null;

@@ -27,9 +27,7 @@ const configFile = fileURLToPath(new URL('rich.config.ts', import.meta.url));
 const typesFile = fileURLToPath(new URL('rich.types.ts', import.meta.url));
 const folder = useFolder();
 const model = checkConfig(config);
-const pathsBySlug = new Map(
-  [...model.collections.values()].map(({ slug, fields }) => [slug, pathsOf(fields, ({ name }) => name)]),
-);
+const pathsBySlug = new Map([...model.collections.values()].map((one) => [one.slug, pathsOf(one, ({ name }) => name)]));
 
 describe('The types of the client', () => {
   const service = useServiceHere(`export { default } from ${JSON.stringify(pathToFileURL(configFile).href)};`);
@@ -167,7 +165,7 @@ describe('The types of the client', () => {
 
   it('know every path that there is', async () => {
     for (const [slug, paths] of pathsBySlug) {
-      const { body } = await service.call('GET', `/api/collections/${slug}?sort=-none`);
+      const { body } = await service.call('GET', `/api/collections/${slug}?sort=-none${draftOf(slug)}`);
       const [, told = ''] = /allowed: (.*)$/.exec(body.message) ?? [];
       const named = [...told.matchAll(/"(\w+)"/g)].map(([, name]) => name);
       assert.deepEqual(named, [...new Set(paths.map(({ path }) => path.split('.')[0]))]);
@@ -182,10 +180,15 @@ describe('The types of the client', () => {
       [path]: { [operator]: valueFor(path, filter, operator) },
     }));
     const query = new URLSearchParams({ where: JSON.stringify({ and }) });
-    const { body } = await service.call('GET', `/api/collections/${slug}?${query}`);
+    const { body } = await service.call('GET', `/api/collections/${slug}?${query}${draftOf(slug)}`);
     return (body.errors ?? []).map(({ field }: { field: string }) => field);
   }
 });
+
+/** The parameter that shows drafts, if a collection has some. */
+function draftOf(slug: string): string {
+  return model.collections.get(slug)?.drafts ? '&draft=true' : '';
+}
 
 /** The operators of each filter, which the compiler holds against its members. */
 const operators = {

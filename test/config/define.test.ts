@@ -7,6 +7,7 @@ describe('defineConfig', () => {
   it('knows the types of options and functions, keeps literals, and what it takes passes the check', () => {
     const config = defineConfig({
       publicSchema: true,
+      releases: ({ user, apiKey, operation }) => operation === 'read' || user !== null || apiKey !== null,
       limits: { body: 1000 },
       openapi: { title: 'Blog', version: '1.0.0', description: 'Posts and their authors.' },
       collections: [
@@ -46,7 +47,19 @@ describe('defineConfig', () => {
         },
         { slug: 'authors', fields: [{ name: 'posts', type: 'join', collection: 'posts', on: 'author' }] },
       ],
-      globals: [{ slug: 'site', label: 'Site', fields: [{ name: 'open', type: 'boolean', defaultValue: true }] }],
+      globals: [
+        {
+          slug: 'site',
+          label: 'Site',
+          drafts: { validate: true },
+          access: {
+            readDrafts: ({ user }) => user !== null,
+            publish: ({ user, editors, published }) => published === null || !editors.includes(`users/${user?.id}`),
+          },
+          hooks: { beforePublish: ({ data, published }) => ({ ...data, since: published?.since ?? null }) },
+          fields: [{ name: 'open', type: 'boolean', defaultValue: true }],
+        },
+      ],
     });
     const slug: 'posts' = config.collections[0].slug;
     assert.equal(slug, 'posts');

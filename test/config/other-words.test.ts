@@ -40,24 +40,37 @@ describe('the words of others', () => {
       slug: 'posts',
       name: 'Posts',
       versions: true,
+      draftAndPublish: true,
       auth: { verify: true },
       access,
       hooks,
       fields: [],
     };
-    const site = { slug: 'site', title: 'Site', fields: [], hooks: { beforeSave: () => {} } };
-    const lines = problemsOf({ jobs: {}, plugins: [], db: {}, collections: [collection], globals: [site] });
+    const drafts = { autosave: true, maxPerDoc: 3 };
+    const site = { slug: 'site', title: 'Site', drafts, fields: [], hooks: { beforeSave: () => {} } };
+    const lines = problemsOf({
+      jobs: {},
+      plugins: [],
+      db: {},
+      versions: {},
+      collections: [collection],
+      globals: [site],
+    });
     const expected = [
       'jobs: is not a key of the configuration; Annals runs no jobs',
       'plugins: is not a key of the configuration; Annals has no plugins',
       'db: is not a key of the configuration; it is not part of the configuration; set --data',
+      'versions: is not a key of the configuration; write drafts: true at each collection and global',
       'collections.posts.name: is not a key of a collection; write "slug"',
-      'collections.posts.versions: is not a key of a collection; every version is kept anyway',
+      'collections.posts.versions: is not a key of a collection; every version is kept anyway; for drafts write "drafts"',
+      'collections.posts.draftAndPublish: is not a key of a collection; write "drafts"',
       'collections.posts.auth.verify: is not a key of auth; an invitation proves the address',
       'collections.posts.access.find: is not a key of the access rules of a collection; write "read"',
       'collections.posts.hooks.afterCreate: is not a key of the hooks of a collection; write "afterChange", whose',
       'collections.posts.hooks.beforeLogin: is not a key of the hooks of a collection; Annals has no login hooks',
       'globals.site.title: is not a key of a global; write "label"',
+      'globals.site.drafts.autosave: is not a key of drafts; unsaved changes are kept anyway, outside the history',
+      'globals.site.drafts.maxPerDoc: is not a key of drafts; every version is kept',
       'globals.site.hooks.beforeSave: is not a key of the hooks of a global; write "beforeChange"',
     ];
     assert.deepEqual(
@@ -71,12 +84,15 @@ describe('the words of others', () => {
     const ours: Record<string, ReadonlySet<string>> = {
       'a type of field': new Set<string>(fieldTypeNames),
       'a field': options,
-      'a collection': new Set(['slug', 'labels', 'fields', 'auth', 'upload', 'access', 'hooks', 'urls', 'history']),
+      'a collection': new Set([
+        ...['slug', 'labels', 'fields', 'auth', 'upload', 'drafts', 'access', 'hooks', 'urls', 'history'],
+      ]),
       'the configuration': new Set(['collections', 'globals', 'cors', 'email', 'audit']),
       'the hooks of a collection': new Set(
-        ['Change', 'Read', 'Delete'].flatMap((what) => [`before${what}`, `after${what}`]),
+        ['Change', 'Read', 'Delete', 'Publish'].flatMap((what) => [`before${what}`, `after${what}`]),
       ),
-      'the access rules of a collection': new Set(['read', 'create', 'update', 'delete']),
+      'the access rules of a collection': new Set(['read', 'create', 'update', 'delete', 'readDrafts', 'publish']),
+      drafts: new Set(['validate', 'publishedAt']),
     };
     for (const [what, known] of Object.entries(ours)) {
       const lower = new Set([...known].map((word) => word.toLowerCase()));

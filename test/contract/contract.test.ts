@@ -391,10 +391,11 @@ describe('The contract (1)', () => {
       unmet().filter((answer) => !isOfDisk(answer)),
       [],
     );
-    // Whose connection was gone before it was looked at has no address.
-    const untold = '/components/schemas/Session/properties/ip null';
+    // A caller whose connection was gone before it was looked at has no address. Nothing here has drafts:
+    // test/webhooks/drafts.test.ts, test/audit/undo-drafts.test.ts and test/documents/releases/ meet the others.
+    const untold = [/Session\/.*\/ip null$/, /Delivery\/.*\/(cause|release)$/, /Batch\/.*\/(un)?published$/];
     assert.deepEqual(
-      unseen().filter((what) => what !== untold && !isOfDisk(what)),
+      unseen().filter((what) => !untold.some((form) => form.test(what)) && !isOfDisk(what)),
       [],
     );
   });

@@ -69,6 +69,7 @@ export async function withApp<T>(
     preferences: noVault<OpenApp['preferences']>(),
     unsavedChanges: noVault<OpenApp['unsavedChanges']>(),
     previews: noVault<OpenApp['previews']>(),
+    previewTokens: noVault<OpenApp['previewTokens']>(),
     replays: noVault<OpenApp['replays']>(),
     keyService: new Proxy({} as OpenApp['keyService'], { get: () => () => assert.fail('there are no keys here') }),
     notary,

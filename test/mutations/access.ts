@@ -166,18 +166,28 @@ export const accessMutations: readonly Mutation[] = [
   {
     what: 'The history shows a user the payloads of documents that their rules hide.',
     file: 'server/access/sight.ts',
-    text: 'if (!document || !(await mayRead(call, document))) return seesNothing;',
-    replacement: 'if (!document) return seesNothing;',
+    text: 'if (document && !(await mayRead(call, document))) return { states: [], hasDrafts: false };',
+    replacement: '',
     test: {
       file: 'test/audit/by-rules.test.ts',
       name: 'shows no user of the admin collection what read and field rules refuse today, by whatever route',
     },
   },
   {
+    what: 'The history shows a user drafts that the rule readDrafts hides.',
+    file: 'server/access/sight.ts',
+    text: 'if (!hasDrafts && isDraftOnly(header.type)) return',
+    replacement: 'if (false) return',
+    test: {
+      file: 'test/audit/drafts.test.ts',
+      name: 'shows a caller without readDrafts nothing that was never public, by whatever route',
+    },
+  },
+  {
     what: 'The history shows fields that the caller may not read.',
     file: 'server/access/field-access.ts',
-    text: 'return !hooks?.afterRead && (!access?.read || passes(access.read, args));',
-    replacement: 'return !hooks?.afterRead;',
+    text: 'for (const one of args) if (access?.read && !(await passes(access.read, one))) return false;',
+    replacement: '',
     test: {
       file: 'test/audit/by-rules.test.ts',
       name: 'leaves refused fields out of versions, events, differences and blame, at any depth',
@@ -186,7 +196,7 @@ export const accessMutations: readonly Mutation[] = [
   {
     what: 'A key does to its collections what none of its scopes holds.',
     file: 'server/access/key-scopes.ts',
-    text: "return operations.includes(operation) && (names === '*' || names.includes(name));",
+    text: "return held.includes(operation) && (names === '*' || names.includes(name));",
     replacement: "return names === '*' || names.includes(name);",
     test: { file: keys, name: 'hold each operation on each collection and global by itself' },
   },

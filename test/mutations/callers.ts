@@ -111,7 +111,7 @@ export const callerMutations: readonly Mutation[] = [
   {
     what: 'A mail that was sent is sent again.',
     file: 'projections/tables/account-fold.ts',
-    text: "'email.sent': ({ data }) => mails.remove(textOf(data.event)),",
+    text: "'email.sent': ({ header, data }: Pick<AccountEvent, 'header' | 'data'>) =>\n      mails.remove(textOf(data.event), header.stream),",
     replacement: "'email.sent': () => {},",
     test: {
       file: accounts,

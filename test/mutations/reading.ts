@@ -16,8 +16,8 @@ export const readingMutations: readonly Mutation[] = [
   {
     what: 'A cursor is taken for a list with another filter.',
     file: 'server/queries/cursors.ts',
-    text: 'JSON.stringify([slug, filter, sort, q, select, depth, asOf])',
-    replacement: 'JSON.stringify([slug, sort, q, select, depth, asOf])',
+    text: 'JSON.stringify([slug, filter, sort, q, select, depth, asOf, ...view])',
+    replacement: 'JSON.stringify([slug, sort, q, select, depth, asOf, ...view])',
     test: {
       file: 'test/documents/cursors.test.ts',
       name: 'is of one list: with another collection, sort, filter, select, depth or asOf it is a 400',
@@ -174,8 +174,8 @@ export const readingMutations: readonly Mutation[] = [
   {
     what: 'Figures that are kept stay when a document is written that they lead to.',
     file: 'server/reads/weight.ts',
-    text: 'return new Set([tables, ...related].map(({ key }) => key));',
-    replacement: 'return new Set([tables].map(({ key }) => key));',
+    text: 'return new Set([tables.key, ...related.flatMap(keysOf)]);',
+    replacement: 'return new Set([tables.key, ...related.slice(0, 0).flatMap(keysOf)]);',
     test: {
       file: 'test/reads/reads.test.ts',
       name: 'stays while others are written, and is made anew after a write of any that it goes through',

@@ -61,8 +61,8 @@ export const writeMutations: readonly Mutation[] = [
   {
     what: 'If-Match lets in a writer who knows the version before.',
     file: 'server/documents/concurrency/precondition.ts',
-    text: 'expected.has(current.version)',
-    replacement: 'expected.has(current.version) || expected.has(current.version - 1)',
+    text: 'if (version !== current.version) return false;',
+    replacement: 'if (version !== current.version && version !== current.version - 1) return false;',
     test: {
       file: precondition,
       name: 'lets exactly one of many writers with the same If-Match win, and tells the others what differs',
@@ -81,7 +81,7 @@ export const writeMutations: readonly Mutation[] = [
   {
     what: 'A 412 shows values that the caller may not read.',
     file: 'server/documents/concurrency/precondition.ts',
-    text: 'if (!(await mayRead(call, current.document))) return null;',
+    text: 'if (!(await maySee(call, line, current.document))) return null;',
     replacement: '',
     test: { file: precondition, name: 'tells of a document only what the caller may see of it' },
   },

@@ -161,3 +161,22 @@ export const rich = {
     { slug: 'staff', auth: true, fields: [] },
   ],
 };
+
+/** Drafts in every form. */
+export const drafted = {
+  collections: [
+    { ...keysOnly.collections[0], drafts: true },
+    ...keysOnly.collections.slice(1),
+    {
+      slug: 'strict',
+      drafts: { validate: true, publishedAt: 'since' },
+      requireReason: true,
+      access: { publish: () => true },
+      fields: [
+        { name: 'title', type: 'text', required: true, unique: true },
+        { name: 'since', type: 'datetime' },
+      ],
+    },
+  ],
+  globals: [{ slug: 'site', drafts: true, fields: [{ name: 'title', type: 'text', required: true }] }],
+};

@@ -9,7 +9,7 @@ import atlas from '../../examples/atlas/annals.config.ts';
 import { assertTold, inlined, type OpenApi, operationsOf, schemasIn } from '../helpers/contract.ts';
 import { routesOf, withApp } from '../helpers/openapi.ts';
 import { typesOf } from '../helpers/openapi-types.ts';
-import { keysOnly, rich, text } from './configurations.ts';
+import { drafted, keysOnly, rich, text } from './configurations.ts';
 
 const onlyMembers = { collections: rich.collections.filter(({ slug }) => slug !== 'users' && slug !== 'staff') };
 
@@ -36,7 +36,7 @@ const odd = {
 };
 
 const alone = { globals: [{ slug: 'only', fields: [text] }] };
-const configurations = { rich, keysOnly, atlas, odd, alone };
+const configurations = { rich, keysOnly, atlas, odd, alone, drafted };
 const admins: Record<string, string> = { rich: 'users', atlas: 'editors' };
 
 type Made = { document: OpenApi; routes: string[] };
@@ -429,8 +429,9 @@ function withoutType(schema: OpenApi, at: string): string[] {
 }
 
 /** Writes that take no body, writes that may have one, and answers without one. */
-const withoutBody = /\/(logout|refresh-token|retry|unlock)$/;
-const withBodyOrNot = /\/rotate$|\/batches\/\{batch\}\/undo$/;
+const withoutBody =
+  /\/(logout|refresh-token|retry|unlock)$|(\{id\}|\/globals\/[^/]+)\/discard$|\/releases\/\{id\}\/(unschedule|check|publish)$/;
+const withBodyOrNot = /\/rotate$|\/batches\/\{batch\}\/undo$|(\{id\}|\/globals\/[^/]+)\/(un)?publish$|\/review$/;
 const withoutAnswer = /\/logout 200$|^get .* 304$/;
 const isFile = /^get \/api\/media\/.* 20[06]$/;
 

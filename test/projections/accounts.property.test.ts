@@ -285,6 +285,7 @@ function mailOf(event: RecordedEvent, after: readonly RecordedEvent[], invites: 
     email: null,
     token: null,
     expiresAt: null,
+    about: null,
   };
   const data = said(event);
   if (type === 'invite.created') {

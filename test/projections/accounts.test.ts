@@ -369,7 +369,7 @@ describe('a mail', () => {
     };
     const invited = inviteTo(directory, 'users', 'i1', 'a@example.com');
     const asked = user.askReset('r1');
-    const both = { expiresAt: atLater, category: 'users' };
+    const both = { expiresAt: atLater, category: 'users', about: null };
     assert.deepEqual(accounts.waitingMails(), [
       { kind: 'invitation', ...both, id: null, email: 'a@example.com', token: 'i1', ...since(invited) },
       { kind: 'passwordReset', ...both, id: '1', email: null, token: 'r1', ...since(asked) },
@@ -378,7 +378,7 @@ describe('a mail', () => {
     const accepted = record(accept)[0] as RecordedEvent;
     const reset = user.setPassword('c1', { reset: 'r1' });
     user.setPassword('c2');
-    const neither = { category: 'users', email: null, token: null, expiresAt: null };
+    const neither = { category: 'users', email: null, token: null, expiresAt: null, about: null };
     assert.deepEqual(accounts.waitingMails(), [
       { kind: 'welcome', ...neither, id: '2', ...since(accepted) },
       { kind: 'passwordChanged', ...neither, id: '1', ...since(reset) },
@@ -467,7 +467,7 @@ describe('the tables about accounts', () => {
       accounts: ["credential = 'stolen'", "'accounts/users/9', 1, NULL, NULL, NULL, NULL, NULL"],
       sessions: ['expires_at = expires_at + 1', "'s9', 'users', '1', 1, NULL, 2, NULL, NULL"],
       invites: ["email = 'thief@example.com'", "'i9', 'users', 'thief@example.com', 'users/9', 1, 1, 1"],
-      mails: ['since = since - 1', "999, 'e9', 'x', 'welcome', 'users', '1', NULL, NULL, NULL, 1"],
+      mails: ['since = since - 1', "999, 'e9', 'x', 'welcome', 'users', '1', NULL, NULL, NULL, 1, NULL"],
     };
     for (const table of accountTables) {
       const [change, add] = changes[table];

@@ -55,9 +55,16 @@ export function setClock(milliseconds: number): void {
   time += milliseconds;
 }
 
+/** Sets that clock to a time, in milliseconds since the epoch. */
+export function setClockTo(milliseconds: number): void {
+  time = milliseconds;
+}
+
 const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
 
-type How = Pick<BootOptions, 'isRebuild' | 'isStrict' | 'acceptsLoss' | 'onChanges' | 'helpers'> & { seals?: Seals };
+type How = Pick<BootOptions, 'isRebuild' | 'isStrict' | 'acceptsLoss' | 'onChanges' | 'helpers'> & {
+  logId?: string;
+} & { seals?: Seals };
 
 /** Opens a data directory, made if it is missing. Losses are accepted by default. */
 export function openDirectory(directory: string, config: Config, how: How = {}): Directory {

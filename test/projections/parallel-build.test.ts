@@ -52,11 +52,14 @@ function watched(): { helpers: Helpers; given: (PieceResult[][] | null)[] } {
   return { helpers, given };
 }
 
-type Step = { do: 'post' | 'note' | 'user' | 'site' | 'update' | 'remove' | 'erase' | 'login'; pick: number };
+type Step = {
+  do: 'post' | 'note' | 'user' | 'site' | 'update' | 'remove' | 'erase' | 'login' | 'review';
+  pick: number;
+};
 
 const step: fc.Arbitrary<Step> = fc.record({
   do: fc.oneof(
-    { weight: 5, arbitrary: fc.constantFrom('post', 'note', 'user', 'site', 'login') },
+    { weight: 5, arbitrary: fc.constantFrom('post', 'note', 'user', 'site', 'login', 'review') },
     { weight: 6, arbitrary: fc.constant('update') },
     { weight: 1, arbitrary: fc.constantFrom('remove', 'erase') },
   ) as fc.Arbitrary<Step['do']>,
@@ -81,6 +84,11 @@ function play(directory: Directory, steps: readonly Step[]): void {
       directory.record(decidePassword(account, 'key'));
       const session = { sid: `sid-${index}`, credential: 'key', expiresAt: new Date('2030-01-01') };
       directory.record(decideLogin(account, session));
+    } else if (what === 'review' && user) {
+      const data = { version: 1, to: [`users/${user}`, 'users/other'] };
+      const stream = documentStream(category('posts'), post);
+      const events = [{ type: 'review.requested' as const, data }];
+      directory.record({ stream, expectedVersion: null, events, claims: [], releases: [] });
     } else if (what === 'remove' || what === 'erase') {
       posts.splice(posts.indexOf(post), 1);
       if (what === 'remove') directory.remove('posts', post);

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { ConfigError, checkConfig } from '../../config/check.ts';
+import { webhookEvents } from '../../config/check-webhooks.ts';
 import type { Model, Webhook } from '../../config/model.ts';
 import { namesOf } from '../../events/service-events/categories.ts';
 import { logFile as logFileOf } from '../../projections/tables/files.ts';
@@ -27,6 +28,7 @@ const everyEvent = [
   'document.erased',
   'global.updated',
   'global.restored',
+  'release.failed',
 ];
 
 const key = Buffer.alloc(32, 7);
@@ -613,7 +615,7 @@ describe('webhooks in the configuration', () => {
 
   it('are refused with every problem, which shows no URL and no secret', async () => {
     const words = 'be "whsec_" and 24 to 64 random bytes in base64, as openssl rand -base64 32 makes them';
-    const allowed = `; allowed: ${everyEvent.map((event) => JSON.stringify(event)).join(', ')}`;
+    const allowed = `; allowed: ${webhookEvents.map((event) => JSON.stringify(event)).join(', ')}`;
     assert.deepEqual(await problemsOf({}), ['webhooks: must be a list, got an object']);
     assert.deepEqual(
       await problemsOf([

@@ -9,7 +9,10 @@ import type {
 } from '../../../client/index.ts';
 import { type Field, inWords } from './fields.ts';
 
-type Rights = { read: boolean; create: boolean; update: boolean; delete: boolean };
+type Rights = { read: boolean; create: boolean; update: boolean; delete: boolean } & DraftRights;
+
+/** The rights to drafts; both false without drafts. */
+type DraftRights = { readDrafts: boolean; publish: boolean };
 
 /** A collection as the application shows it. */
 export type Collection = {
@@ -23,8 +26,9 @@ export type Collection = {
   upload: false | { maxFileSize: number; mimeTypes?: string[] };
   hasPublicHistory: boolean;
   requireReason: boolean;
+  hasDrafts: boolean;
   hints: CollectionAdmin;
-  /** The rights of the user. */
+  /** The rights of the user. With drafts, who neither reads drafts nor publishes has no right to write. */
   access: Rights;
 };
 
@@ -33,8 +37,9 @@ export type Global = {
   slug: string;
   label: string;
   fields: Field[];
+  hasDrafts: boolean;
   hints: GlobalAdmin;
-  access: { read: boolean; update: boolean };
+  access: { read: boolean; update: boolean } & DraftRights;
 };
 
 /** The configuration as the user may see it, by slug. */
@@ -82,8 +87,9 @@ function collectionOf(schema: CollectionSchema): Collection {
     upload: schema.upload,
     hasPublicHistory: schema.history === 'public',
     requireReason: schema.requireReason,
+    hasDrafts: schema.drafts !== undefined,
     hints: schema.admin ?? {},
-    access: schema.access ?? { read: true, create: false, update: false, delete: false },
+    access: rightsOf(schema, schema.access ?? { read: true, create: false, update: false, delete: false }),
   };
 }
 
@@ -92,9 +98,42 @@ function globalOf(schema: GlobalSchema): Global {
     slug: schema.slug,
     label: schema.label ?? inWords(schema.slug),
     fields: schema.fields,
+    hasDrafts: schema.drafts !== undefined,
     hints: schema.admin ?? {},
-    access: schema.access ?? { read: true, update: false },
+    access: rightsOf(schema, schema.access ?? { read: true, update: false }),
   };
+}
+
+/** The rights to a target, with those to drafts. A write that saves no draft publishes, so it needs that right too. */
+function rightsOf<Shown extends { read: boolean; readDrafts?: boolean; publish?: boolean }>(
+  { drafts }: { drafts?: unknown },
+  shown: Shown,
+): Shown & DraftRights {
+  const { read } = shown;
+  if (drafts === undefined) return { ...shown, readDrafts: false, publish: false };
+  const [readDrafts, publish] = [shown.readDrafts === true, shown.publish === true];
+  const rights = { ...shown, readDrafts, publish };
+  if (readDrafts || publish) return rights;
+  const names = Object.keys(shown) as (keyof Shown)[];
+  return { ...rights, ...Object.fromEntries(names.map((name) => [name, false])), read };
+}
+
+/**
+ * Whether the user works on drafts of a collection or global: reads and writes are then of drafts, and publishing is a
+ * step of its own. Everybody else reads what is public, and publishes by each save.
+ */
+export function isOfDrafts({ hasDrafts, access }: Pick<Collection | Global, 'hasDrafts' | 'access'>): boolean {
+  return hasDrafts && access.readDrafts;
+}
+
+/** The option of calls to a target that are about drafts; none where they are about what is public. */
+export function viewOf(target: Pick<Collection | Global, 'hasDrafts' | 'access'>): { draft?: true } {
+  return isOfDrafts(target) ? { draft: true } : {};
+}
+
+/** The option of calls about all collections: the drafts of those on which the user works. */
+export function viewOfAny({ collections }: Pick<Model, 'collections'>): { draft?: true } {
+  return [...collections.values()].some(isOfDrafts) ? { draft: true } : {};
 }
 
 /** The collection whose streams begin with a name; undefined if it is gone or hidden from the user. */

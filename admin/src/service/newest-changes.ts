@@ -8,8 +8,18 @@ export const kindsOfChanges = {
   'document.deleted': 'deleted',
   'document.restored': 'restored',
   'document.erased': 'erased',
+  'document.draft.created': 'savedDraft',
+  'document.draft.updated': 'savedDraft',
+  'document.draft.restored': 'savedDraft',
+  'document.draft.discarded': 'discarded',
+  'document.published': 'published',
+  'document.unpublished': 'unpublished',
   'global.updated': 'updated',
   'global.restored': 'restored',
+  'global.draft.updated': 'savedDraft',
+  'global.draft.restored': 'savedDraft',
+  'global.draft.discarded': 'discarded',
+  'global.published': 'published',
 } as const;
 
 const type = Object.keys(kindsOfChanges).join(',');

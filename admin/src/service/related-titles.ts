@@ -1,4 +1,4 @@
-import type { Model } from '../schema/model.ts';
+import { type Model, viewOf } from '../schema/model.ts';
 import { type Related, titleField, titleOf } from '../schema/titles.ts';
 import { client } from './client.ts';
 import { useModel } from './model.tsx';
@@ -28,6 +28,7 @@ export async function readTitles(
         where: { id: { in: unique } },
         select: titleField(collection),
         limit: most,
+        ...viewOf(collection),
       } as const;
       for (const document of (await client.collection(slug).find({ ...options, count: 'none' })).docs) {
         titles.set(`${slug}/${document.id}`, titleOf(collection, document));

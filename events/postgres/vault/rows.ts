@@ -198,7 +198,7 @@ function unavailable(): DomainError {
 }
 
 /** The subjects whose rows change together. */
-export type VaultSubject = 'keys' | 'drafts' | 'own-drafts' | 'pins' | 'webhooks';
+export type VaultSubject = 'keys' | 'drafts' | 'own-drafts' | 'preview-tokens' | 'pins' | 'webhooks';
 
 /** Locks the rows of a subject until the end of the transaction, and selects the last number that a row has got. */
 export function lockOf(log: number, subject: VaultSubject): PostgresStatement {

@@ -125,6 +125,17 @@ export const vaultSteps: readonly (readonly TableStep[])[] = [
        data text NOT NULL,
        PRIMARY KEY (log, owner)
      )`,
+    `CREATE TABLE annals_vault.preview_tokens (
+       log int NOT NULL,
+       id text NOT NULL,
+       hash text NOT NULL,
+       maker text NOT NULL,
+       view text NOT NULL,
+       created_at bigint NOT NULL,
+       expires_at bigint NOT NULL,
+       PRIMARY KEY (log, id),
+       UNIQUE (log, hash)
+     )`,
     `CREATE TABLE annals_vault.replays (
        log int NOT NULL,
        key text NOT NULL,

@@ -13,6 +13,7 @@ import { openLogKeys } from './log-keys.ts';
 import { openPasswords } from './passwords.ts';
 import { openPinRows, type PinRows } from './pins.ts';
 import { openPreferences } from './preferences.ts';
+import { openPreviewTokens } from './preview-tokens.ts';
 import { openPreviews } from './previews.ts';
 import { openReplays } from './replays.ts';
 import { openRows, serverTime, type VaultRows, type VaultSubject } from './rows.ts';
@@ -54,7 +55,7 @@ type PostgresVaultOptions = {
 };
 
 const opaqueSecret = 'opaque-ids';
-const subjects: readonly VaultSubject[] = ['keys', 'drafts', 'own-drafts', 'pins', 'webhooks'];
+const subjects: readonly VaultSubject[] = ['keys', 'drafts', 'own-drafts', 'preview-tokens', 'pins', 'webhooks'];
 const minute = 60 * 1000;
 const hour = 60 * minute;
 
@@ -88,6 +89,7 @@ export async function openPostgresVault(options: PostgresVaultOptions): Promise<
         logKeys: openLogKeys(rows),
         apiKeys: openKeySecrets(rows, { hashes: secret(hashes), commitments: secret(commitments) }),
         previews: openPreviews(rows),
+        previewTokens: openPreviewTokens(rows),
         unsavedChanges: openUnsavedChanges(rows),
         preferences: openPreferences(rows),
         replays: openReplays(rows),

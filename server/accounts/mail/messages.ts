@@ -1,19 +1,31 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { AccountUrls, MailArgs, MailKind, MailTemplate } from '../../../config/model.ts';
+import type { AccountUrls, MailArgs, MailKind, MailReview, MailTemplate } from '../../../config/model.ts';
 import { escapeHtml } from '../../platform/html.ts';
 import type { TokenKind } from '../../ports.ts';
-import { type AccountPage, accountPath } from '../pages/links.ts';
+import { type AccountPage, accountPath, documentPath } from '../pages/links.ts';
 
 /** A mail as text and as HTML, which say the same. The subject is one line. */
 export type MailMessage = { subject: string; text: string; html: string };
 
-/** The values in the built-in texts. `until` is the time in words at which the link expires; null without a link. */
-type Facts = { email: string; site: string; until: string | null };
+/**
+ * The values in the built-in texts. `until` is the time in words at which the link expires; null without a link.
+ * `review` and `title`, that of a release, are null in other mails.
+ */
+type Facts = {
+  email: string;
+  site: string;
+  until: string | null;
+  review: ReviewWords | null;
+  title: string | null;
+};
+
+/** A review in words: the document, who is behind the mail, and paragraphs of the note. */
+type ReviewWords = { document: string; by: string; note: string[] };
 
 type Form = {
-  /** The page of the author that the mail links to. */
-  page: keyof AccountUrls;
+  /** The page of the author that the mail links to; absent for the page of the document in the admin application. */
+  page?: keyof AccountUrls;
   /** The page below the base URL that the mail links to if the author has none. */
   defaultPage?: AccountPage;
   /** The one-time token that its link carries. */
@@ -72,6 +84,33 @@ const forms: Record<MailKind, Form> = {
       `If it was not you, another person may be reading your mail. Ask for a new password now, and tell the operators of ${site}.`,
     ],
   },
+  releaseFailed: {
+    page: 'login',
+    subject: ({ title, site }) => `Not published at ${site}: ${title}`,
+    before: ({ title, site }) => [
+      `The release “${title}”, for which you had set the time, could not be published at ${site}. Nothing of it is public.`,
+    ],
+    action: 'Log in',
+    after: () => ['The release says what is wrong. Once that is put right, set another time, or publish it by hand.'],
+  },
+  reviewRequested: {
+    subject: ({ site }) => `A review is requested at ${site}`,
+    before: ({ email, site, review }) => [
+      `${review?.by} asks you (${email}) to review ${review?.document} at ${site} before it is published.`,
+      ...(review?.note ?? []),
+    ],
+    action: 'Open the draft',
+    after: () => [],
+  },
+  reviewRefused: {
+    subject: ({ site }) => `A review was refused at ${site}`,
+    before: ({ email, site, review }) => [
+      `${review?.by} did not approve ${review?.document} at ${site}, for which you (${email}) had requested a review.`,
+      ...(review?.note ?? []),
+    ],
+    action: 'Open the draft',
+    after: () => [],
+  },
 };
 
 /** The kind of the one-time token in the link of a mail; null without a token. */
@@ -87,16 +126,19 @@ type Pages = {
   site?: string | null;
   /** Whether the latter are pages of the admin application; default false. */
   isInAdmin?: boolean;
+  /** The review that the mail is about. */
+  review?: MailReview | null;
 };
 
 /** The page that a mail links to, with the token and the site in its query; null without a page. */
 export function linkOf(
   kind: MailKind,
-  { slug, urls, baseUrl, site = null, isInAdmin = false }: Pages,
+  { slug, urls, baseUrl, site = null, isInAdmin = false, review = null }: Pages,
   token: string | null,
 ): string | null {
   const { page, defaultPage } = forms[kind];
-  const address = urls[page] ?? (defaultPage && `${baseUrl}${accountPath(defaultPage, slug, isInAdmin)}`);
+  const path = review ? isInAdmin && documentPath(review) : defaultPage && accountPath(defaultPage, slug, isInAdmin);
+  const address = (page && urls[page]) ?? (path ? `${baseUrl}${path}` : undefined);
   if (address === undefined) return null;
   const url = new URL(address);
   if (token !== null) url.searchParams.set('token', token);
@@ -156,13 +198,27 @@ function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 }
 
-function ownMessage(kind: MailKind, { email, url, expiresAt }: MailArgs, baseUrl: string): MailMessage {
+function ownMessage(kind: MailKind, args: MailArgs, baseUrl: string): MailMessage {
+  const { email, url, expiresAt, review, release } = args;
   const { subject, before, action, after } = forms[kind];
   // Recipients know the site by its pages, which may have another host than the service.
   const site = new URL(url ?? baseUrl).host;
-  const facts: Facts = { email, site, until: expiresAt && inWords(expiresAt) };
+  const facts: Facts = {
+    email,
+    site,
+    until: expiresAt && inWords(expiresAt),
+    review: review && reviewInWords(review),
+    title: release?.title ?? null,
+  };
   const words = { subject: subject(facts), before: ['Hello,', ...before(facts)], action, after: after(facts) };
   return { subject: words.subject, text: asText(words, url), html: asHtml(words, url) };
+}
+
+function reviewInWords({ collection, global, version, note, by }: MailReview): ReviewWords {
+  const document = global === null ? `a document of ${collection}` : `the global ${global}`;
+  const name = typeof by?.email === 'string' ? by.email : 'An editor';
+  const paragraphs = note === null ? [] : note.split(/\s*\n\s*\n\s*/).filter((one) => one.trim() !== '');
+  return { document: `${document} (version ${version})`, by: name, note: paragraphs };
 }
 
 let clock: Intl.DateTimeFormat | undefined;

@@ -52,7 +52,7 @@ type Progress = {
 
 type State = {
   input: ReactorInput;
-  /** By the id of the event that asked for the mail. */
+  /** By {@link keyOf} of the mail. */
   known: Map<string, Progress>;
   running: Set<Promise<void>>;
   /** The mails found by the last look, the oldest at the end. */
@@ -101,11 +101,11 @@ function look(state: State): void {
     log.error({ err }, 'the mails that wait could not be read');
     return;
   }
-  const waiting = new Set(state.queue.map(({ event }) => event));
-  for (const [event, { phase, timer }] of state.known) {
-    if (phase === 'running' || waiting.has(event)) continue;
+  const waiting = new Set(state.queue.map(keyOf));
+  for (const [key, { phase, timer }] of state.known) {
+    if (phase === 'running' || waiting.has(key)) continue;
     clearTimeout(timer);
-    state.known.delete(event);
+    state.known.delete(key);
   }
   fill(state);
 }
@@ -114,9 +114,10 @@ function fill(state: State): void {
   while (state.running.size < atOnce) {
     const mail = state.queue.pop();
     if (!mail) return;
-    const progress = state.known.get(mail.event) ?? { phase: 'ready', failures: 0, ending: null, timer: undefined };
+    const key = keyOf(mail);
+    const progress = state.known.get(key) ?? { phase: 'ready', failures: 0, ending: null, timer: undefined };
     if (progress.phase !== 'ready') continue;
-    state.known.set(mail.event, progress);
+    state.known.set(key, progress);
     begin(state, mail, progress);
   }
 }
@@ -135,7 +136,7 @@ function begin(state: State, mail: WaitingMail, progress: Progress): void {
 async function handle(state: State, mail: WaitingMail, progress: Progress): Promise<void> {
   // A mail that was sent is recorded in any case, also if it could not be recorded before.
   if (progress.ending === null && !(await isOurs(state, mail))) {
-    state.known.delete(mail.event);
+    state.known.delete(keyOf(mail));
     return;
   }
   progress.ending ??= await sendMail(state.input, mail, timeOf(state));
@@ -150,9 +151,14 @@ async function handle(state: State, mail: WaitingMail, progress: Progress): Prom
 }
 
 /** Whether this node sends a mail. It is asked before each mail: another node may have taken over, and sent it. */
-async function isOurs({ input: { lease, accounts } }: State, { event }: WaitingMail): Promise<boolean> {
+async function isOurs({ input: { lease, accounts } }: State, mail: WaitingMail): Promise<boolean> {
   if (!lease) return true;
-  return (await lease.look()) && accounts.waitingMails().some((waiting) => waiting.event === event);
+  return (await lease.look()) && accounts.waitingMails().some((waiting) => keyOf(waiting) === keyOf(mail));
+}
+
+/** Names a mail: an event may ask for several, each to another account. */
+function keyOf({ event, stream }: WaitingMail): string {
+  return `${event} ${stream}`;
 }
 
 /** Lets a mail wait for its next try. */

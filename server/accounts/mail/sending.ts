@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
-import type { MailKind, Model, User } from '../../../config/model.ts';
+import type { MailArgs, MailKind, MailReview, Model, User } from '../../../config/model.ts';
 import type { Category } from '../../../config/schema.ts';
-import type { NewEvent } from '../../../events/facts/log.ts';
+import { releaseIdOf, splitStream } from '../../../events/facts/catalogue.ts';
+import type { NewEvent, RecordedEvent } from '../../../events/facts/log.ts';
 import type { WaitingMail } from '../../../projections/tables/accounts.ts';
 import type { TokenKind } from '../../ports.ts';
 import { worksInAdmin } from '../pages/links.ts';
@@ -17,8 +18,12 @@ export type MailParts = {
   site?: string | null;
   /** The raw document of a user; null if it was deleted. */
   userOf: (slug: string, id: string) => User | null | Promise<User | null>;
+  /** The title of a release; null if it is not known. */
+  titleOf?: (release: string) => string | null;
   /** Makes the text of a one-time token from its id. */
   token: (kind: TokenKind, category: Category, id: string) => string | Promise<string>;
+  /** The event at a position of the log; null past its end. */
+  eventAt: (position: number) => RecordedEvent | null;
   mailer: Mailer;
   log: Logger;
 };
@@ -52,19 +57,52 @@ export async function sendMail(parts: MailParts, mail: WaitingMail, now: number)
 }
 
 async function send(parts: MailParts, mail: WaitingMail): Promise<void> {
-  const { model, baseUrl, site = null, userOf, token, mailer, log } = parts;
+  const { model, baseUrl, site = null, userOf, titleOf, token, mailer, log } = parts;
   const { kind, category, expiresAt, event } = mail;
-  const collection = [...model.collections.values()].find((one) => one.category === category);
+  const collection = collectionOf(model, category);
   const user = !collection || mail.id === null ? null : await userOf(collection.slug, mail.id);
   const email = kind === 'invitation' ? mail.email : user?.email;
   if (!collection || typeof email !== 'string') throw new Undeliverable('the account is gone');
 
   const { slug } = collection;
-  const pages = { slug, urls: collection.urls, baseUrl, site, isInAdmin: worksInAdmin(model, slug) };
+  const review = await reviewOf(parts, mail);
+  const pages = { slug, urls: collection.urls, baseUrl, site, isInAdmin: worksInAdmin(model, slug), review };
   const url = linkOf(kind, pages, await tokenOf(kind, mail, token));
-  const args = { collection: slug, email, user, url, expiresAt: expiresAt === null ? null : new Date(expiresAt) };
+  const releaseId = releaseIdOf(mail.stream);
+  const release = releaseId === null ? null : { id: releaseId, title: titleOf?.(releaseId) ?? releaseId };
+  const expires = expiresAt === null ? null : new Date(expiresAt);
+  const args: MailArgs = { collection: slug, email, user, url, expiresAt: expires, review, release };
   const message = await writeMessage({ kind, args, baseUrl, template: model.email?.templates[kind], log });
-  await mailer.send({ ...message, kind, event, to: email });
+  // An event may ask for several mails, and a receiver drops a mail with an id that it has.
+  const messageId = review ? `${event}.${mail.id}` : event;
+  await mailer.send({ ...message, kind, event, messageId, to: email });
+}
+
+/** The review that a mail is about; null for other mails. @throws Undeliverable if nothing is left of it. */
+async function reviewOf(parts: MailParts, { about, position }: WaitingMail): Promise<MailReview | null> {
+  if (about === null) return null;
+  const { model, userOf, eventAt } = parts;
+  const event = eventAt(position);
+  const [category, id] = splitStream(about);
+  const collection = collectionOf(model, category)?.slug ?? null;
+  const global = collection === null && model.globals.has(id) ? id : null;
+  if (!event?.data || (collection === null && global === null)) throw new Undeliverable('the document is gone');
+  const { version, note } = event.data;
+  const { actor } = event.header;
+  const [of, userId] = splitStream(actor.type === 'user' ? (actor.id ?? '') : '');
+  const slug = collectionOf(model, of)?.slug;
+  return {
+    collection,
+    global,
+    id: global === null ? id : null,
+    version: Number(version),
+    note: typeof note === 'string' ? note : null,
+    by: slug === undefined ? null : await userOf(slug, userId),
+  };
+}
+
+function collectionOf({ collections }: Model, category: Category) {
+  return [...collections.values()].find((one) => one.category === category);
 }
 
 async function tokenOf(kind: MailKind, { category, token: id }: WaitingMail, make: MailParts['token']) {

@@ -11,8 +11,11 @@ import { UsageError } from '../../settings/settings.ts';
 import { loopback, type Mailbox, openMailbox } from './mailbox.ts';
 import type { MailMessage } from './messages.ts';
 
-/** A message to one address. `event` is the id of the event that asked for it. */
-export type OutgoingMail = MailMessage & { kind: MailKind; event: string; to: string };
+/**
+ * A message to one address. `event` is the id of the event that asked for it; `messageId` differs between the mails of
+ * one event.
+ */
+export type OutgoingMail = MailMessage & { kind: MailKind; event: string; messageId: string; to: string };
 
 /** The transport of mails. */
 export type Mailer = {
@@ -142,7 +145,7 @@ async function deliver({ transporter, sender, sendSeconds }: Way, mail: Outgoing
       text: mail.text,
       html: mail.html,
       // The same if the mail is sent again after a crash: so the receiver can drop the second one.
-      messageId: `<${mail.event}@${domain}>`,
+      messageId: `<${mail.messageId}@${domain}>`,
       headers: { 'Auto-Submitted': 'auto-generated' },
       disableFileAccess: true,
       disableUrlAccess: true,

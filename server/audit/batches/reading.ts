@@ -1,9 +1,10 @@
 import { DomainError } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
 import { show } from '../../../config/suggest.ts';
-import { splitStream } from '../../../events/facts/catalogue.ts';
+import { isDraftOnly, splitStream } from '../../../events/facts/catalogue.ts';
 import type { BulkKind, Context, Header } from '../../../events/facts/envelope.ts';
 import { may, mayRead, unlessFaulty } from '../../access/access.ts';
+import { mayReadDrafts } from '../../access/draft-access.ts';
 import { newestOf } from '../../access/past-documents.ts';
 import { type AuditRights, auditRightsOf } from '../../access/rights.ts';
 import type { App, Call, RouteCall } from '../../app.ts';
@@ -70,7 +71,18 @@ export async function readBatch(
 function headersOf(app: App, batch: string): Header[] {
   const span = spanOf(app, batch);
   if (!span) return [];
-  return headersIn(app, batch, span.first - 1).filter(({ type }) => Object.hasOwn(outcomeOf, type));
+  const headers = headersIn(app, batch, span.first - 1).filter(({ type }) => Object.hasOwn(outcomeOf, type));
+  return onePerDocument(headers);
+}
+
+/** Of a document whose states the call changed both: the event about what is public. */
+function onePerDocument(headers: readonly Header[]): Header[] {
+  const byStream = new Map<string, Header>();
+  for (const header of headers) {
+    const known = byStream.get(header.stream);
+    if (!known || !isDraftOnly(header.type)) byStream.set(header.stream, header);
+  }
+  return [...byStream.values()];
 }
 
 const outcomeOf: { readonly [type: string]: BatchDocument['outcome'] } = {
@@ -78,13 +90,19 @@ const outcomeOf: { readonly [type: string]: BatchDocument['outcome'] } = {
   'document.updated': 'updated',
   'document.deleted': 'deleted',
   'document.restored': 'restored',
+  'document.draft.created': 'created',
+  'document.draft.updated': 'updated',
+  'document.draft.restored': 'restored',
+  'document.draft.discarded': 'updated',
+  'document.published': 'published',
+  'document.unpublished': 'unpublished',
 };
 
 function countsOf(headers: readonly Header[]): Batch['outcomes'] {
-  const counts = { created: 0, updated: 0, deleted: 0, restored: 0 };
+  const counts: Batch['outcomes'] = { created: 0, updated: 0, deleted: 0, restored: 0 };
   for (const { type } of headers) {
     const outcome = outcomeOf[type];
-    if (outcome) counts[outcome] += 1;
+    if (outcome) counts[outcome] = (counts[outcome] ?? 0) + 1;
   }
   return counts;
 }
@@ -109,9 +127,20 @@ async function seenOne({ app, request }: RouteCall, header: Header, rights: Audi
   const target = app.byCategory.get(category);
   if (!target) return null;
   const call = { app, request, target };
-  return (await unlessFaulty(call, isSeen(call, { id, stream: header.stream }, rights), false))
+  const isShown = isDraftOnly(header.type) || header.type === 'document.unpublished' ? isDraftSeen : isSeen;
+  return (await unlessFaulty(call, isShown(call, { id, stream: header.stream }, rights), false))
     ? { call, id, header }
     : null;
+}
+
+/** Of a document that is not public, and of changes that were never public, callers learn who may read its draft. */
+async function isDraftSeen(
+  call: Call<Collection>,
+  about: { id: string; stream: string },
+  rights: AuditRights,
+): Promise<boolean> {
+  const lines = call.target.lines?.(about.id);
+  return lines?.draft ? mayReadDrafts(call, lines) : rights.has('payloads') && isSeen(call, about, rights);
 }
 
 async function isSeen(

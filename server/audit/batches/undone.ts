@@ -6,12 +6,18 @@ import { paceOf } from '../../documents/read/reading.ts';
 const mostHeaders = 10_000;
 const mostPayloads = 100;
 
-/** The event by which an undoing changes a document back, by the event of the call. */
-const wayBack: { readonly [type: string]: string } = {
-  'document.created': 'document.deleted',
-  'document.updated': 'document.updated',
-  'document.deleted': 'document.restored',
-  'document.restored': 'document.deleted',
+/** The events by which an undoing changes a document back, by the event of the call. */
+const wayBack: { readonly [type: string]: readonly string[] } = {
+  'document.created': ['document.deleted'],
+  'document.updated': ['document.updated', 'document.draft.updated'],
+  'document.deleted': ['document.restored', 'document.draft.restored'],
+  'document.restored': ['document.deleted', 'document.updated', 'document.draft.updated'],
+  'document.draft.created': ['document.deleted'],
+  'document.draft.updated': ['document.draft.updated'],
+  'document.draft.restored': ['document.draft.updated', 'document.deleted'],
+  'document.draft.discarded': ['document.draft.updated'],
+  'document.published': ['document.unpublished', 'document.updated'],
+  'document.unpublished': ['document.published'],
 };
 
 /**
@@ -31,7 +37,7 @@ export async function undoingOf(call: RouteCall, batch: string, headers: readonl
   let payloads = mostPayloads;
 
   function undoes({ batch: other, type, position }: Header, made: Header): boolean {
-    if (other === undefined || others.has(other) || type !== wayBack[made.type] || payloads === 0) return false;
+    if (other === undefined || others.has(other) || !wayBack[made.type]?.includes(type) || payloads === 0) return false;
     payloads -= 1;
     const context = log.range(position - 1, position)[0]?.context;
     // The payload of this document may be erased, and not that of another.

@@ -13,6 +13,7 @@ import { auditRightsOf } from '../../access/rights.ts';
 import type { App, RouteCall, RouteParts } from '../../app.ts';
 import { appendOf } from '../../callers/append.ts';
 import { requireLiving } from '../../callers/sessions.ts';
+import { releaseRemovals } from '../../documents/releases/removal.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 import { type ErasurePlan, planErasure } from './plan.ts';
 
@@ -70,6 +71,7 @@ export async function eraseDocument(
   const { collection, id, reason } = asked;
   noteErasure(request, app.model.erase);
   const append = appendOf(app, request);
+  const category = app.names.categoryFor(collection);
   const context = { ...contextOf(request), reason };
   for (let count = 1; count <= maxTries; count += 1) {
     const remaining = await admit({ app, request }, asked);
@@ -79,7 +81,7 @@ export async function eraseDocument(
     const who = { actor: actorOf(request), correlationId: requestId(request), context };
     const outcome = await append({
       ...plan.change,
-      otherStreams: [...plan.otherStreams, ...unchanged(remaining)],
+      otherStreams: [...plan.otherStreams, ...unchanged(remaining), ...releaseRemovals(app, [{ category, id }])],
       erases: plan.erases,
       ...who,
     });
@@ -88,7 +90,7 @@ export async function eraseDocument(
     const settled = app.erasures.settle(position);
     // A recorded erasure goes on even if the rest fails here.
     settled.catch(() => {});
-    await forget(app, app.names.categoryFor(collection), plan);
+    await forget(app, category, plan);
     const isFinished = await settled;
     return { answer: { position, recordedAt, collection, id, erases, finished: isFinished }, isFinished };
   }
@@ -104,7 +106,8 @@ async function takenBy(
   { counts, erases, emails, files }: ErasurePlan,
 ): Promise<ErasureExtent> {
   const streams = new Set(erases);
-  const waiting = accounts.waitingMails().filter(({ stream }) => streams.has(stream)).length;
+  const isTaken = (stream: string | null) => stream !== null && streams.has(stream);
+  const waiting = accounts.waitingMails().filter(({ stream, about }) => isTaken(stream) || isTaken(about)).length;
   const caught = emails.length > 0 ? await erasures.countMails(emails) : 0;
   const needed = files.length > 0 ? await erasures.neededBeside(files, erases) : [];
   return { ...counts, files: files.length - needed.length, filesKept: needed.length, mails: waiting + caught };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Json, type JsonObject, memberOf } from '../../../config/schema.ts';
-import type { EventType } from '../../../events/facts/catalogue.ts';
+import { isObject, type Json, type JsonObject, memberOf } from '../../../config/schema.ts';
+import { type EventType, isDraftOnly, isPublication } from '../../../events/facts/catalogue.ts';
 import { type Actor, type Header, payloadOf } from '../../../events/facts/envelope.ts';
 import type { LogReader } from '../../../events/log/log-reader.ts';
 import { eventsOf } from '../../documents/past/reading.ts';
@@ -27,6 +27,7 @@ td{white-space:pre-wrap;overflow-wrap:anywhere}th{background:#eee;width:22%}thea
 export async function* summaryHtml({ log, checkpoint, stream }: Summary): AsyncGenerator<string> {
   yield head(log.head().log, checkpoint, stream);
   let document: JsonObject | null = null;
+  const states = followPublicStates();
   for await (const chunk of eventsOf(log, stream, checkpoint.size)) {
     let html = '';
     for (const event of chunk) {
@@ -34,10 +35,11 @@ export async function* summaryHtml({ log, checkpoint, stream }: Summary): AsyncG
       const after = foldShown(document, shown);
       html += section(shown, document, after);
       document = after;
+      states.note(shown.header);
     }
     yield html;
   }
-  yield '</body></html>\n';
+  yield `${states.html()}</body></html>\n`;
 }
 
 function head(origin: string, { size, root, signedAt }: LogCheckpoint, stream: string): string {
@@ -60,9 +62,22 @@ const words: Record<string, string> = {
   'document.deleted': 'deleted',
   'document.restored': 'restored from an earlier version',
   'document.erased': 'erased: what the versions before this one said was removed for good',
+  'document.draft.created': 'created as a draft, not public',
+  'document.draft.updated': 'draft changed, not public',
+  'document.draft.restored': 'an earlier version restored as a draft, not public',
+  'document.draft.discarded': 'unpublished changes discarded',
+  'document.published': 'published',
+  'document.unpublished': 'unpublished: not public since',
   'global.updated': 'changed',
   'global.restored': 'restored from an earlier version',
-} satisfies Record<Extract<EventType, `document.${string}` | `global.${string}`>, string>;
+  'global.draft.updated': 'draft changed, not public',
+  'global.draft.restored': 'an earlier version restored as a draft, not public',
+  'global.draft.discarded': 'unpublished changes discarded',
+  'global.published': 'published',
+  'review.requested': 'review requested',
+  'review.withdrawn': 'request for review withdrawn',
+  'review.refused': 'review refused',
+} satisfies Record<Extract<EventType, `document.${string}` | `global.${string}` | `review.${string}`>, string>;
 
 function section(event: ShownEvent, before: JsonObject | null, after: JsonObject | null): string {
   const { header, state } = event;
@@ -78,9 +93,11 @@ function section(event: ShownEvent, before: JsonObject | null, after: JsonObject
   const body =
     state === 'erased'
       ? '<p class="gone">ERASED: what this version said was removed for good. That it took place, when and by whom, is proven.</p>'
-      : isDocument
-        ? changes(before ?? {}, after ?? {})
-        : members(data);
+      : isDraftOnly(header.type)
+        ? members(saved(data))
+        : isDocument
+          ? changes(before ?? {}, after ?? {})
+          : members(data);
   return `<h2>Version ${header.version}: ${escapeHtml(words[header.type] ?? header.type)}</h2>\n<dl>${facts.join('')}</dl>\n${body}\n`;
 }
 
@@ -115,6 +132,50 @@ function value(one: Json | undefined): string {
   const whole = typeof one === 'string' ? one : JSON.stringify(one, null, 2);
   if (whole.length <= longestValue) return text(whole);
   return `${text(whole.slice(0, longestValue))}<span class="none"> … (${whole.length} characters; whole in bundle.json)</span>`;
+}
+
+/** The values that an event of a draft holds; of a review, what it says. */
+function saved(data: JsonObject): JsonObject {
+  const { set, document } = data;
+  return isObject(set) ? set : isObject(document) ? document : data;
+}
+
+const ends: ReadonlySet<string> = new Set(['document.unpublished', 'document.deleted', 'document.erased']);
+
+/**
+ * Notes from when until when which version was public, by the types of events, which outlive an erasure. Nothing for a
+ * stream without events of drafts: there every version was public.
+ */
+function followPublicStates() {
+  const rows: string[] = [];
+  let hasDrafts = false;
+  let last: Header | null = null;
+
+  function end(until: string): void {
+    if (last === null) return;
+    const cells = [last.recordedAt, until, String(last.version), actorText(last.actor)];
+    rows.push(`<tr>${cells.map((cell) => `<td>${text(cell)}</td>`).join('')}</tr>`);
+    last = null;
+  }
+
+  return {
+    note(header: Header): void {
+      const { type, recordedAt } = header;
+      hasDrafts ||= isDraftOnly(type) || isPublication(type) || type === 'document.unpublished';
+      if (words[type] === undefined || isDraftOnly(type)) return;
+      end(recordedAt);
+      last = ends.has(type) ? null : header;
+    },
+    html(): string {
+      if (!hasDrafts) return '';
+      end('–');
+      const heading =
+        '<h2>Public states</h2>\n<p>The versions that readers saw, each until it was replaced or taken back.</p>\n';
+      if (rows.length === 0) return `${heading}<p class="none">No version was ever public.</p>\n`;
+      const names = '<tr><th>From</th><th>Until</th><th>Version</th><th>Made public by</th></tr>';
+      return `${heading}<table><thead>${names}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>\n`;
+    },
+  };
 }
 
 /** Isolated, so that what turns the direction of writing in a text turns nothing around it. */

@@ -79,7 +79,16 @@ export async function bundleZip(bundle: Bundle, madeAt: Date): Promise<Readable>
 
 /** A pack holds exact texts, since its proofs are about those. */
 function requireWhole({ stream, sight }: Bundle, events: readonly EventText[]): void {
-  const partial = events.map((event) => sight.seen(eventOf(event))).find(({ isPartial }) => isPartial);
+  const seen = events.map((event) => sight.seen(eventOf(event)));
+  const withheld = seen.find(({ isWithheld }) => isWithheld);
+  if (withheld) {
+    const { version } = withheld.header;
+    const message =
+      `a pack of ${stream} would hold drafts that you may not read, in version ${version}: the rule readDrafts, or the ` +
+      'audit rule (payloads), must grant them';
+    throw new DomainError('forbidden', message);
+  }
+  const partial = seen.find(({ isPartial }) => isPartial);
   if (!partial) return;
   const message =
     `a pack of ${stream} would hold fields that you may not read, in version ${partial.header.version}: it is made of the exact texts, ` +

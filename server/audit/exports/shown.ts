@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../../../config/schema.ts';
-import { clockStream } from '../../../events/facts/catalogue.ts';
+import { clockStream, isDraftOnly } from '../../../events/facts/catalogue.ts';
 import { foldDocument } from '../../../events/facts/documents.ts';
 import { type Header, headerOf, payloadOf } from '../../../events/facts/envelope.ts';
 import { erasedStreams } from '../../../events/facts/erasures.ts';
@@ -82,8 +82,8 @@ export function noteErased() {
 }
 
 /**
- * Folds a stream's events into its document, in the names that fields had when they were written: without renames, so
- * that a verifier that has only the events gets the same result (docs/log-format.md).
+ * Folds a stream's events into its public document, in the names that fields had when they were written: without
+ * renames, so that a verifier that has only the events gets the same result (docs/log-format.md).
  */
 export function foldShown(before: JsonObject | null, event: ShownEvent): JsonObject | null {
   const { type, stream } = event.header;
@@ -91,7 +91,7 @@ export function foldShown(before: JsonObject | null, event: ShownEvent): JsonObj
   const { data } = payloadOf(event.body) ?? {};
   if (type === 'document.erased') return data && isOf(data.streams, stream) ? null : before;
   if (!data) return before;
-  if (type.endsWith('.restored')) return isObject(data.document) ? data.document : null;
+  if (type.endsWith('.restored') && !isDraftOnly(type)) return isObject(data.document) ? data.document : null;
   return foldDocument(before, type, data);
 }
 

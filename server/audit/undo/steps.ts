@@ -5,12 +5,15 @@ import { splitStream } from '../../../events/facts/catalogue.ts';
 import { changesBetween } from '../../../events/facts/changes.ts';
 import type { Current } from '../../../events/facts/documents.ts';
 import type { Header } from '../../../events/facts/envelope.ts';
+import { type Lines, noLines } from '../../../events/facts/lines.ts';
 import type { AuditRights } from '../../access/rights.ts';
 import type { App, Target } from '../../app.ts';
 import { refuseTooMuch } from '../../documents/bulk/loading.ts';
+import { pastLinesOf } from '../../documents/past/past-lines.ts';
 import { type PastVersion, pastOf } from '../../documents/past/versions.ts';
-import { currentOf } from '../../documents/write/current.ts';
+import { currentOf, lineOf, linesOf } from '../../documents/write/current.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
+import { type LinesStep, linesStepOf } from './lines.ts';
 
 /** The events that a bulk call has recorded in one stream: the versions that they made. */
 type ChangeRange = { stream: string; first: number; last: number };
@@ -36,6 +39,7 @@ export type UndoStep =
   | { kind: 'delete' }
   | { kind: 'restore'; version: number }
   | { kind: 'update'; values: JsonObject; past: { document: JsonObject; position: number } }
+  | LinesStep
   | null;
 
 /** How many documents a refusal names. */
@@ -79,6 +83,8 @@ export async function stepsOf(
 function madeBy(headers: readonly Header[]): ChangeRange[] {
   const found = new Map<string, ChangeRange>();
   for (const { stream, version, type } of headers) {
+    // A request for review ends with what it was about.
+    if (type.startsWith('review.')) continue;
     if (!type.startsWith('document.')) throw new DomainError('conflict', `events of the type ${type} cannot be undone`);
     const made = found.get(stream);
     if (made) made.last = version;
@@ -108,6 +114,7 @@ async function stepOf(
   const [category, id] = splitStream(stream);
   const target = app.byCategory.get(category);
   if (!target) throw new DomainError('conflict', `${stream} is of a collection that is not configured`);
+  if (target.lines) return linesOfCall(app, target, { stream, first, last });
   const before = first === 1 ? null : await known(app, stream, first - 1);
   const after = await known(app, stream, last);
   const current = currentOf(target, id);
@@ -115,10 +122,45 @@ async function stepOf(
   return { subject, step: wayBack(subject, after?.document ?? null) };
 }
 
+/** The step for a document with drafts: both its states are given back. */
+async function linesOfCall(
+  app: App,
+  target: Target<Collection>,
+  { stream, first, last }: ChangeRange,
+): Promise<{ subject: UndoSubject; step: UndoStep }> {
+  const [, id] = splitStream(stream);
+  const now = linesOf({ app, target }, id);
+  const before = first === 1 ? null : await pastLinesOf(app, stream, { version: first - 1 });
+  const after = await pastLinesOf(app, stream, { version: last });
+  if (before?.isErased || after?.isErased) throw erased(app, stream);
+  const current = lineOf(target, now, 'draft');
+  const at = nameOf(app, stream);
+  const undone = {
+    before: ofToday(target, before ?? noLines),
+    after: ofToday(target, after ?? noLines),
+    source: { version: first - 1, position: before?.position ?? 0 },
+  };
+  const past = before?.draft ? { ...before, document: before.draft } : null;
+  return { subject: { at, target, id, before: past, current, version: now.head }, step: linesStepOf(now, undone) };
+}
+
+/** Both states with the fields of today: nothing else can be written. */
+function ofToday({ model }: Target<Collection>, { published, draft }: Pick<Lines, 'published' | 'draft'>) {
+  const names = new Set(['id', 'createdAt', 'updatedAt', ...model.fields.map(({ name }) => name)]);
+  const only = (state: JsonObject) =>
+    Object.fromEntries(Object.entries(state).filter(([name]) => names.has(name))) as JsonObject;
+  const shown = published && only(published);
+  return { published: shown, draft: draft === published ? shown : draft && only(draft) };
+}
+
+function erased(app: App, stream: string): DomainError {
+  return new DomainError('erased', `${nameOf(app, stream)} was erased: what it was is not known`);
+}
+
 /** A state of a document; null if it did not exist. @throws DomainError `conflict` if it has been erased. */
 async function known(app: App, stream: string, version: number): Promise<UndoSubject['before']> {
   const past = await pastOf(app, stream, { version });
-  if (past?.isErased) throw new DomainError('erased', `${nameOf(app, stream)} was erased: what it was is not known`);
+  if (past?.isErased) throw erased(app, stream);
   return past?.document ? { ...past, document: past.document } : null;
 }
 

@@ -4,11 +4,18 @@ import type { Collection } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
 import { hasChangeHooks } from '../../../config/traits.ts';
-import { splitStream } from '../../../events/facts/catalogue.ts';
+import { releaseIdOf, splitStream } from '../../../events/facts/catalogue.ts';
 import { decideRestore } from '../../../events/facts/documents.ts';
 import type { AuditRights } from '../../access/rights.ts';
 import type { RouteCall, Target } from '../../app.ts';
-import { answerOf, type BulkItemResult, headersIn, pastResults, resultOf } from '../../documents/bulk/answers.ts';
+import {
+  answerOf,
+  type BulkItemResult,
+  headersIn,
+  outcomeOfUndo,
+  pastResults,
+  undoneResultOf,
+} from '../../documents/bulk/answers.ts';
 import {
   admitAll,
   decideAll,
@@ -37,6 +44,7 @@ import { yieldToEventLoop } from '../../platform/yield.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { spanOf } from '../events.ts';
+import { decideLines, type LinesStep } from './lines.ts';
 import { stepsOf, type UndoStep, type UndoSubject } from './steps.ts';
 
 /** The undoing of a bulk call: `isForced`: also of documents that have changed since. */
@@ -66,7 +74,8 @@ export async function undo(call: UndoCall, { batch, isForced }: Undoing): Promis
   if (isDry) refuseKeyOfDryRun(request);
   const span = spanOf(app, batch);
   if (!span) throw new DomainError('not_found', `there is no bulk call ${show(batch)}`);
-  const headers = headersIn(app, batch, span.first - 1);
+  // The event of the release itself stays: it was published.
+  const headers = headersIn(app, batch, span.first - 1).filter(({ stream }) => releaseIdOf(stream) === null);
   const streams = [...new Set(headers.map(({ stream }) => stream))];
   const writables = new Map<Target, Writable<Collection>>();
 
@@ -74,7 +83,7 @@ export async function undo(call: UndoCall, { batch, isForced }: Undoing): Promis
     const { at, target, id, current } = subject;
     const writable = writables.get(target) ?? writableOf(app, target);
     writables.set(target, writable);
-    const operation = step?.kind === 'delete' ? 'delete' : step?.kind === 'restore' ? 'create' : 'update';
+    const operation = operationOf(step);
     const write = writeIn({ writable, h }, { operation, body: step?.kind === 'update' ? step.values : null });
     const past = step?.kind === 'update' ? { past: step.past } : {};
     return { step, subject, item: { index, at, within: at, id, current, write, ...past } };
@@ -90,6 +99,7 @@ export async function undo(call: UndoCall, { batch, isForced }: Undoing): Promis
     const plans = await plansOf(restoring);
     const decisions = await decideAll(items, rules, isDry);
     for (const entry of restoring) decisions.push(await decideRestoring(entry, plans.get(entry), isDry));
+    decisions.push(...(await decideAllLines(entries.filter(isOfLines), isDry)));
     decisions.push(...entries.filter(({ step }) => step === null).map(unchanged));
     return decisions.sort((one, other) => one.item.index - other.item.index);
   }
@@ -107,21 +117,22 @@ export async function undo(call: UndoCall, { batch, isForced }: Undoing): Promis
     const decisions = await decide();
     refuseClashes(app, decisions);
     refuseHeld(app, decisions, null);
-    return h.response(named(decisions.map(resultOf), null));
+    return h.response(named(decisions.map(undoneResultOf), null));
   }
 
   async function run(): Promise<ResponseObject> {
     const recorded = await recordAll(call, decide, { bulk: { call: 'undo', undoes: batch }, streams });
-    return h.response(named(recorded.decisions.map(resultOf), recorded.batch));
+    return h.response(named(recorded.decisions.map(undoneResultOf), recorded.batch));
   }
 
   return once(call, run, async (again, position) => {
     const ids = streams.map((stream) => splitStream(stream)[1]);
     const made = headersIn(app, again, position);
-    const results = pastResults(ids, made, (id) => {
+    const thenOf = (id: string) => {
       const [category] = splitStream(streams[ids.indexOf(id)] ?? '');
       return app.byCategory.get(category)?.documents.asOf(id, position)?.version ?? 0;
-    });
+    };
+    const results = pastResults(ids, made, { thenOf, outcomeOf: outcomeOfUndo });
     return h.response(named(results, made.length > 0 ? again : null));
   });
 }
@@ -133,6 +144,42 @@ type Restoring = Entry & { step: { kind: 'restore'; version: number } };
 
 function isRestore(entry: Entry): entry is Restoring {
   return entry.step?.kind === 'restore';
+}
+
+type OfLines = Entry & { step: LinesStep };
+
+function isOfLines(entry: Entry): entry is OfLines {
+  return entry.step?.kind === 'lines';
+}
+
+function operationOf(step: UndoStep): 'create' | 'update' | 'delete' {
+  if (step?.kind === 'lines') return step.operation;
+  return step?.kind === 'delete' ? 'delete' : step?.kind === 'restore' ? 'create' : 'update';
+}
+
+/** @throws DomainError `forbidden` naming the documents that the caller may not give back what they were. */
+async function decideAllLines(entries: readonly OfLines[], isDry: boolean): Promise<ItemDecision[]> {
+  const decisions: ItemDecision[] = [];
+  const refused: Item[] = [];
+  const wrong = gatherErrors();
+  for (const { item, step, subject } of entries) {
+    await wrong.check(item.within, async () => {
+      try {
+        decisions.push(await decideLines({ item, step, id: subject.id }, isDry));
+      } catch (error) {
+        if (!(error instanceof DomainError && error.code === 'forbidden')) throw error;
+        refused.push(item);
+      }
+    });
+    await yieldToEventLoop();
+  }
+  if (refused.length > 0)
+    throw refusedOf(
+      refused,
+      entries.map(({ item }) => item),
+    );
+  refuseInvalid(wrong.all());
+  return decisions;
 }
 
 /** The restores, and the rule that admits each. */

@@ -2,27 +2,30 @@ import type { ResponseObject } from '@hapi/hapi';
 import { inBody, invalidBody, invalidField } from '../../../config/errors.ts';
 import { isObject, type Json, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show, showAll } from '../../../config/suggest.ts';
-import { splitStream } from '../../../events/facts/catalogue.ts';
+import { isCreation, splitStream } from '../../../events/facts/catalogue.ts';
 import { claimsOf, type UniqueField } from '../../../events/facts/claims.ts';
 import type { Claim } from '../../../events/facts/log.ts';
 import { idIn } from '../../../projections/query/lists.ts';
 import type { Bound, Leaf, PathStep } from '../../../projections/query/where.ts';
-import { authorizeAny, authorizeEither } from '../../access/access.ts';
+import { authorizeEither } from '../../access/access.ts';
 import { reachOf } from '../../access/list-scope.ts';
 import { noteReason } from '../../http/reason.ts';
-import { actorOf } from '../../http/requests.ts';
+import { actorOf, madeKeyOf } from '../../http/requests.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { resolvePath } from '../../queries/paths.ts';
-import { dryRunParameter } from '../../queries/query.ts';
 import { once } from '../concurrency/idempotency.ts';
 import { refuseKeyOfDryRun } from '../concurrency/idempotency-key.ts';
+import { isDraftAsked } from '../drafts/asking.ts';
+import { newSubject, stepsOf, subjectOf } from '../drafts/line-steps.ts';
+import { authorizeAnyLine } from '../drafts/rights.ts';
 import { hintedValues } from '../write/checked-values.ts';
 import { streamOf } from '../write/current.ts';
 import { type BulkItemResult, headersIn, resultOf } from './answers.ts';
 import { admitAll, type BulkCall, decideAll, type Item, type ItemDecision, recordAll, writeIn } from './items.ts';
-import { type Lister, listerOf, loaded, textsOf } from './loading.ts';
+import { targetToSearch } from './kinds.ts';
+import { charactersOf, type Lister, listerOf, loaded, refuseTooMuch, textsOf, versionAt } from './loading.ts';
 import { gatherErrors, refuseClashes, refuseHeld, refuseInvalid } from './refusals.ts';
-import type { CreateRequest } from './requests.ts';
+import { type CreateRequest, queryOf } from './requests.ts';
 
 /**
  * Creates many documents, all or none; with `upsertBy`, documents that exist are changed. A dry run only tells the
@@ -33,8 +36,9 @@ export async function createMany(bulk: BulkCall, { docs, upsertBy }: CreateReque
   // The rule is asked about each document; if there are none, only here. The rights of a key do not depend on
   // documents.
   const isOfKey = actorOf(request).type === 'apiKey' && upsertBy === null;
-  if (docs.length === 0 || isOfKey) await authorizeAny(bulk, 'create');
-  const { dryRun: isDry } = readQuery(dryRunParameter, request.query, bulk.app);
+  const isDraft = isDraftAsked(bulk);
+  if (docs.length === 0 || isOfKey) await authorizeAnyLine(bulk, 'create', isDraft);
+  const { dryRun: isDry } = readQuery(queryOf(bulk.target), request.query, bulk.app);
   if (isDry) refuseKeyOfDryRun(request);
   if (upsertBy !== null) return upsertMany(bulk, docs, { key: await keyOf(bulk, upsertBy), isDry });
 
@@ -65,7 +69,8 @@ export async function createMany(bulk: BulkCall, { docs, upsertBy }: CreateReque
 function newItem(bulk: BulkCall, { body, index }: { body: unknown; index: number }): Item {
   const at = `docs.${index}`;
   const write = writeIn(bulk, { operation: 'create', body });
-  return { index, at, within: at, id: null, current: null, write };
+  const line = bulk.target.lines ? { line: { steps: stepsOf(write), subject: newSubject(write) } } : {};
+  return { index, at, within: at, id: null, current: null, write, ...line };
 }
 
 function created({ item: { index }, id, version }: ItemDecision): Omit<BulkItemResult, 'outcome'> {
@@ -79,7 +84,7 @@ type Key = { name: string; unique: UniqueField; steps: readonly PathStep[]; leaf
  * Reads `upsertBy`. @throws DomainError `validation_failed` unless it names a unique field that the caller may read.
  */
 async function keyOf(bulk: BulkCall, name: string): Promise<Key> {
-  const reach = await reachOf(bulk);
+  const reach = await reachOf({ ...bulk, target: await targetToSearch(bulk, isDraftAsked(bulk)) });
   const keys: Key[] = [];
   for (const unique of bulk.target.unique) {
     const name = unique.path.join('.');
@@ -113,18 +118,24 @@ async function upsertMany(
 ): Promise<ResponseObject> {
   const { app, request, target, h } = bulk;
   const claims = await claimsIn(bulk, docs, key);
-  const today = listerOf(bulk, null);
+  const isDraft = isDraftAsked(bulk);
+  const searched = { ...bulk, target: await targetToSearch(bulk, isDraft) };
+  const today = listerOf(searched, null);
 
   async function decide(): Promise<ItemDecision[]> {
     const found = await matchesOf(today, key, claims);
-    const currents = loaded(target, [...found.values()]);
-    const items = docs.map((body, index) => {
+    const currents = target.lines ? null : loaded(target, [...found.values()]);
+    if (!currents) refuseTooMuch(charactersOf(target, [...found.values()]));
+    const items = docs.map((body, index): Item => {
       const id = found.get(claims[index]?.value ?? '');
-      const current = id === undefined ? null : (currents.get(id) ?? null);
       const item = newItem(bulk, { body, index });
-      if (id === undefined || !current) return item;
+      if (id === undefined) return item;
       const write = writeIn(bulk, { operation: 'update', body: without(body, key.name) });
-      return { ...item, id, current, write, asNew: item.write };
+      const subject = currents ? null : subjectOf(write, id);
+      const current = subject ? subject.current : (currents?.get(id) ?? null);
+      if (!current) return item;
+      const line = subject ? { line: { steps: stepsOf(write), subject } } : {};
+      return { ...item, id, current, write, asNew: item.write, ...line };
     });
     const rules = await admitAll(items);
     noteReason(request, target.model);
@@ -148,10 +159,11 @@ async function upsertMany(
   }
 
   return once(bulk, upsert, async (batch, position) => {
-    await authorizeEither(bulk, 'create', 'update');
+    if (isDraft && madeKeyOf(request)) await authorizeAnyLine(bulk, 'update', isDraft);
+    else await authorizeEither(bulk, 'create', 'update');
     const headers = headersIn(app, batch, position);
-    const found = await matchesOf(listerOf(bulk, position), key, claims);
-    const made = headers.filter(({ type }) => type === 'document.created').values();
+    const found = await matchesOf(listerOf(searched, position), key, claims);
+    const made = headers.filter(({ type }) => isCreation(type)).values();
     const byId = new Map(headers.map((header) => [splitStream(header.stream)[1], header]));
     const results = claims.map(({ value }, index): BulkItemResult => {
       const id = found.get(value);
@@ -161,7 +173,7 @@ async function upsertMany(
       }
       const version = byId.get(id)?.version;
       if (version !== undefined) return { index, id, version, outcome: 'updated' };
-      return { index, id, version: target.documents.asOf(id, position)?.version ?? 0, outcome: 'unchanged' };
+      return { index, id, version: versionAt(bulk, id, position), outcome: 'unchanged' };
     });
     return h.response({ results, batch: headers.length > 0 ? batch : null });
   });
@@ -192,8 +204,13 @@ async function claimsIn(bulk: BulkCall, docs: readonly unknown[], { name, unique
 async function claimIn(bulk: BulkCall, doc: unknown, unique: UniqueField): Promise<Claim> {
   if (!isObject(doc)) throw invalidBody('type', 'the body must be a JSON object');
   const [top = ''] = unique.path;
+  const { draftValidator } = bulk.target;
+  const validator = (isDraftAsked(bulk) ? draftValidator : null) ?? bulk.target.validator;
   const given = memberOf(doc, top);
-  const [claim] = given === undefined ? [] : claimsOf([unique], await hintedValues(bulk, 'update', { [top]: given }));
+  const [claim] =
+    given === undefined
+      ? []
+      : claimsOf([unique], await hintedValues({ ...bulk, validator }, 'update', { [top]: given }));
   if (!claim) throw invalidField(inBody(unique.path.join('.'), 'required'), 'is required: documents are found by it');
   return claim;
 }

@@ -6,13 +6,19 @@ import { decideNothing } from '../../../events/facts/accounts.ts';
 import { type Current, decideCreate, decideDelete } from '../../../events/facts/documents.ts';
 import type { Context } from '../../../events/facts/envelope.ts';
 import type { Change, Claim } from '../../../events/facts/log.ts';
+import type { ReleaseSubject } from '../../../events/facts/releases.ts';
 import { authorize, mayRead } from '../../access/access.ts';
 import { checkFieldsWritable } from '../../access/field-access.ts';
 import type { App, Call, RouteCall, Target } from '../../app.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
+import { followLine } from '../drafts/answers.ts';
+import { type LineSteps, type LineSubject, newSubject, stepsOf, validatorOf } from '../drafts/line-steps.ts';
+import { maySee } from '../drafts/rights.ts';
+import { isDraftWrite } from '../drafts/targets.ts';
 import { beforeDelete, type HookContext, runAfterHooks } from '../hooks.ts';
 import { pastValues } from '../past/restore-plan.ts';
 import { serializerFor } from '../read/serialize.ts';
+import { releaseRemovals } from '../releases/removal.ts';
 import { hookedValues, validValues } from '../write/checked-values.ts';
 import { streamOf } from '../write/current.ts';
 import { accounts } from '../write/passwords.ts';
@@ -26,6 +32,7 @@ import {
   refusedOf,
   refuseFields,
   refuseHeld,
+  refuseImpossible,
   refuseInvalid,
 } from './refusals.ts';
 
@@ -43,6 +50,8 @@ export type Item = {
   current: Current | null;
   /** The write of this document alone. */
   write: Write;
+  /** The steps of the write, where there are drafts. */
+  line?: { steps: LineSteps; subject: LineSubject };
   /**
    * The same as the write of a new document; set if the caller found the document by its content, and so must be
    * allowed to read it. If the caller may not, the answer is the refusal of this write, if it is refused: another
@@ -66,6 +75,8 @@ export type ItemDecision = {
   hookContext: HookContext;
   document: JsonObject;
   version: number;
+  /** Runs the hooks that follow the decision, once it is recorded; absent for those of an ordinary write. */
+  finish?: () => Promise<unknown>;
 };
 
 /** After this many documents other requests go on. */
@@ -90,9 +101,9 @@ export type BulkCall = Call<Collection> & { h: ResponseToolkit; writable: Writab
 /** The write of one document of a bulk call. */
 export function writeIn(
   { writable, h }: Pick<BulkCall, 'writable' | 'h'>,
-  { operation, body }: Pick<Write, 'operation' | 'body'>,
+  { operation, body, lines }: Pick<Write, 'operation' | 'body'> & Partial<Pick<Write, 'lines'>>,
 ): Write {
-  return writeOf(writable, h, { operation, body, upload: null, data: body });
+  return writeOf(writable, h, { operation, body, upload: null, data: body, ...(lines ? { lines } : {}) });
 }
 
 /** Runs for one after the other, and lets other requests go on now and then. */
@@ -114,9 +125,13 @@ export async function admitAll(items: readonly Item[]): Promise<Map<Item, string
   const refused: Item[] = [];
   await sequentially(items, async (item) => {
     const { write, current, asNew, past } = item;
-    if (asNew && current && !(await mayRead(write, current.document))) {
-      refused.push((await isAdmitted(asNew, null)) ? item : { ...item, write: asNew });
-    } else if ((!past || (await mayRead(write, past.document, past.position))) && (await isAdmitted(write, current))) {
+    const seen = isDraftWrite(write) ? 'draft' : 'public';
+    if (asNew && current && !(await maySee(write, seen, current.document))) {
+      refused.push((await isAdmitted(() => admitNew(asNew))) ? item : { ...item, write: asNew });
+    } else if (
+      (!past || (await mayRead(write, past.document, past.position))) &&
+      (await isAdmitted(() => admit(item)))
+    ) {
       rules.set(item, write.request.app.rule);
     } else refused.push(item);
   });
@@ -124,9 +139,19 @@ export async function admitAll(items: readonly Item[]): Promise<Map<Item, string
   return rules;
 }
 
-async function isAdmitted(write: Write, current: Current | null): Promise<boolean> {
+async function admit({ write, current, line }: Item): Promise<void> {
+  if (line) return line.steps.admit(line.subject);
+  await authorize(write, write.operation, { doc: () => current?.document ?? null, data: write.data });
+}
+
+async function admitNew(write: Write): Promise<void> {
+  if (write.lines) return stepsOf(write).admit(newSubject(write));
+  await authorize(write, write.operation, { doc: () => null, data: write.data });
+}
+
+async function isAdmitted(ask: () => Promise<void>): Promise<boolean> {
   try {
-    await authorize(write, write.operation, { doc: () => current?.document ?? null, data: write.data });
+    await ask();
     return true;
   } catch (error) {
     if (error instanceof DomainError && error.code === 'forbidden') return false;
@@ -146,20 +171,45 @@ export async function decideAll(
   isDry = false,
 ): Promise<ItemDecision[]> {
   const values = await checkedAll(items);
+  await admitValuesOfAll(items, values);
   const decisions: ItemDecision[] = [];
-  await sequentially(items, async (item) => {
+  // A draft that cannot be published is told with the others; a hook that refuses ends the call.
+  const wrong = gatherErrors();
+  const impossible = gatherErrors('conflict');
+
+  async function decide(item: Item): Promise<void> {
     const decided = await decideOne(item, values.get(item) ?? {}, isDry).catch((error: unknown) => {
       throw refusalOfHook(error, item);
     });
     const rule = rules.get(item);
     if (decided.change && rule !== undefined) decided.change.rule = rule;
     decisions.push(decided);
+  }
+
+  await sequentially(items, async (item) => {
+    if (item.line?.steps.hasValues !== false) return decide(item);
+    if (wrong.isFull() || impossible.isFull()) return;
+    await impossible.check(item.at, () => wrong.check(item.within, () => decide(item)));
   });
+  refuseInvalid(wrong.all());
+  refuseImpossible(impossible.all());
   return decisions;
 }
 
+/** Asks the rules about every document as the values would make it. @throws DomainError `forbidden`. */
+async function admitValuesOfAll(items: readonly Item[], values: ReadonlyMap<Item, JsonObject>): Promise<void> {
+  const refused: Item[] = [];
+  await sequentially(items, async (item) => {
+    const { steps, subject } = item.line ?? {};
+    if (!steps?.admitValues || !subject) return;
+    const isPassed = await isAdmitted(async () => steps.admitValues?.(subject, values.get(item) ?? {}));
+    if (!isPassed) refused.push(item);
+  });
+  if (refused.length > 0) throw refusedOf(refused, items, true);
+}
+
 async function checkedAll(items: readonly Item[]): Promise<Map<Item, JsonObject>> {
-  const written = items.filter(({ write }) => write.operation !== 'delete');
+  const written = items.filter(({ write, line }) => line?.steps.hasValues ?? write.operation !== 'delete');
   const unwritable = gatherErrors('forbidden');
   await sequentially(written, (item) => {
     const sent = { body: item.write.body, doc: item.current?.document ?? null, isPast: item.past !== undefined };
@@ -184,7 +234,7 @@ function valuesOf(item: Item): Promise<JsonObject> {
   const { write, past } = item;
   return past
     ? pastValues(write, operationOf(item), write.body as JsonObject)
-    : validValues(contextOf(item), write.body);
+    : validValues(contextOf(item), write.body, validatorOf(write));
 }
 
 function operationOf({ write: { operation } }: Item): 'create' | 'update' {
@@ -202,7 +252,8 @@ async function decideOne(item: Item, checked: JsonObject, isDry: boolean): Promi
   const { id: next, at } = app.ids.next();
   const { id, current } = item;
   let decided: Omit<ItemDecision, 'also'>;
-  if (id === null || !current) {
+  if (item.line) decided = await decideLineOf(item, item.line, { checked, isDry });
+  else if (id === null || !current) {
     const hookContext = contextOf(item);
     const change = decideCreate(target, next, {
       at,
@@ -226,8 +277,30 @@ async function decideOne(item: Item, checked: JsonObject, isDry: boolean): Promi
   return { ...decided, also: isDry ? [] : await prepared(item, decided) };
 }
 
-function prepared({ write, current }: Item, { id, change }: Pick<ItemDecision, 'id' | 'change'>): Promise<Change[]> {
-  return change ? beforeAppend(write, { id, change, version: current?.version ?? 0 }) : Promise.resolve([]);
+async function decideLineOf(
+  item: Item,
+  { steps, subject }: NonNullable<Item['line']>,
+  { checked, isDry }: { checked: JsonObject; isDry: boolean },
+): Promise<Omit<ItemDecision, 'also'>> {
+  const { write, id } = subject;
+  const decision = await steps.decide(subject, checked, isDry);
+  const { change, after, hookContext } = decision;
+  const document = write.target.documentOf(id, after.draft ?? hookContext.doc ?? {});
+  return {
+    item,
+    id,
+    change,
+    hookContext,
+    document,
+    version: after.head,
+    finish: () => followLine(subject, decision),
+  };
+}
+
+function prepared(item: Item, { id, change }: Pick<ItemDecision, 'id' | 'change'>): Promise<Change[]> {
+  const { write, current, line } = item;
+  const version = line ? line.subject.now.head : (current?.version ?? 0);
+  return change ? beforeAppend(write, { id, change, version }) : Promise.resolve([]);
 }
 
 /** The result of a bulk call: its decisions, and the id in each of its events; null if nothing was recorded. */
@@ -259,7 +332,10 @@ export async function recordAll(
     const decisions = await decide();
     refuseClashes(app, decisions);
     const { id: batch } = app.ids.next();
-    const changes = decisions.flatMap(({ change, also, ...rest }) => [change ?? unchanged(rest), ...also]);
+    const changes = [
+      ...decisions.flatMap((decision) => [decision.change ?? unchanged(decision), ...decision.also]),
+      ...releaseRemovals(app, endedBy(decisions)),
+    ];
     const isChanged = decisions.some(({ change }) => change !== null);
     return {
       changes,
@@ -272,14 +348,22 @@ export async function recordAll(
   });
   const changed = result.decisions.filter(({ change }) => change !== null);
   await sequentially(changed, ({ item }) => recorded(item.write));
-  await sequentially(changed, async ({ item, hookContext, document }) => {
+  await sequentially(changed, async ({ item, hookContext, document, finish }) => {
     const kind = item.write.operation === 'delete' ? 'afterDelete' : 'afterChange';
-    await runAfterHooks(hookContext, kind, document);
+    await (finish ? finish() : runAfterHooks(hookContext, kind, document));
   });
   return result;
 }
 
+/** The documents with drafts that decisions end: the others are in no release. */
+function endedBy(decisions: readonly ItemDecision[]): ReleaseSubject[] {
+  return decisions.flatMap(({ item: { write }, id, change }) => {
+    const { lines, category } = write.target;
+    return lines && change && write.operation === 'delete' ? [{ category, id }] : [];
+  });
+}
+
 /** An unchanged document must still be unchanged when the others are recorded. */
-function unchanged({ item, id, version }: Pick<ItemDecision, 'item' | 'id' | 'version'>): Change {
+function unchanged({ item, id, version }: ItemDecision): Change {
   return decideNothing(streamOf(item.write.target, id), version);
 }

@@ -8,6 +8,7 @@ import { yieldToEventLoop } from '../../platform/yield.ts';
 import { ownSortKeys } from '../../queries/paths.ts';
 import type { CallerQuery } from '../../reads/missing-index.ts';
 import { readManyAt } from '../read/reading.ts';
+import { streamOf } from '../write/current.ts';
 import { mostCharacters } from './requests.ts';
 
 /** Reads pages of the documents of a collection, today or as of a position. */
@@ -71,6 +72,21 @@ export function loaded({ documents }: Target<Collection>, ids: readonly string[]
     found.set(id, stored && { version: stored.version, document: JSON.parse(stored.text) });
   }
   return found;
+}
+
+/** The version that a document had at a position. */
+export function versionAt({ app, target }: Call, id: string, position: number): number {
+  if (target.lines) return app.events.lastOf(streamOf(target, id), position)?.version ?? 0;
+  return target.documents.asOf(id, position)?.version ?? 0;
+}
+
+/** The characters of the documents with these ids, of both lines. */
+export function charactersOf({ documents, draftDocuments }: Target, ids: readonly string[]): number {
+  let characters = 0;
+  for (const id of ids) {
+    characters += (documents.stored(id)?.text.length ?? 0) + (draftDocuments?.stored(id)?.text.length ?? 0);
+  }
+  return characters;
 }
 
 /** @throws DomainError `too_large` if the documents have more characters than one call may be about. */

@@ -2,6 +2,7 @@ import type { Collection, Model } from '../../../config/model.ts';
 import { hasChangeHooks } from '../../../config/traits.ts';
 import { uniqueNames } from '../../openapi/bulk-components.ts';
 import { ofCreateMany, ofDeleteMany, ofUpdateMany } from '../../openapi/descriptions.ts';
+import { ofLinesOfMany } from '../../openapi/draft-descriptions.ts';
 import { type ApiOperation, headersOfWrite } from '../../openapi/operation.ts';
 import {
   type DescribedAnswers,
@@ -14,7 +15,7 @@ import {
   refusalsForNow,
   replayable,
 } from '../../openapi/responses.ts';
-import { dryRunParameter } from '../../queries/query.ts';
+import { draftParameter, dryRunParameter } from '../../queries/query.ts';
 
 /** The refusals of every write of many documents with a body of at most this size, without those for missing rights. */
 function refusalsOfMany(mostBytes: number, isHooked: boolean): DescribedAnswers {
@@ -27,6 +28,10 @@ function refusalsOfMany(mostBytes: number, isHooked: boolean): DescribedAnswers 
   };
 }
 
+function queryOf({ drafts }: Collection) {
+  return { ...dryRunParameter, ...(drafts ? draftParameter : {}) };
+}
+
 /** `POST /api/collections/<slug>/bulk` */
 export function createManyOperation(model: Model, target: Collection): ApiOperation {
   const { slug, auth, access } = target;
@@ -36,7 +41,7 @@ export function createManyOperation(model: Model, target: Collection): ApiOperat
     tag: slug,
     summary: `Create many documents of ${slug}`,
     description: ofCreateMany(model, target, isUnique),
-    query: dryRunParameter,
+    query: queryOf(target),
     headers: headersOfWrite(target),
     body: `collections.${slug}.bulk`,
     answers: {
@@ -71,13 +76,63 @@ function changeOperation({ limits }: Model, target: Collection, right: 'update' 
     tag: slug,
     summary: `${right === 'update' ? 'Change' : 'Delete'} many documents of ${slug}`,
     description: right === 'update' ? ofUpdateMany(target) : ofDeleteMany(target),
-    query: dryRunParameter,
+    query: queryOf(target),
     headers: headersOfWrite(target),
     body: `collections.${slug}.bulk.${right}`,
     answers: {
       200: replayable(json('The result of each document.', right === 'update' ? 'BulkUpdated' : 'BulkDeleted')),
       ...refusals([404, 409]),
       ...refusalsOfMany(limits.body, isHooked),
+    },
+    caller: { kind: 'admitted', target, right },
+  };
+}
+
+/** `POST /api/collections/<slug>/bulk/publish` */
+export function publishManyOperation(model: Model, target: Collection): ApiOperation {
+  return ofLines(model, target, {
+    kind: 'publish',
+    right: 'publish',
+    summary: 'Publish the drafts of many documents of',
+  });
+}
+
+/** `POST /api/collections/<slug>/bulk/unpublish` */
+export function unpublishManyOperation(model: Model, target: Collection): ApiOperation {
+  return ofLines(model, target, {
+    kind: 'unpublish',
+    right: 'publish',
+    summary: 'Take out of what is public many documents of',
+  });
+}
+
+/** `POST /api/collections/<slug>/bulk/discard` */
+export function discardManyOperation(model: Model, target: Collection): ApiOperation {
+  return ofLines(model, target, {
+    kind: 'discard',
+    right: 'readDrafts',
+    summary: 'Discard the drafts of many documents of',
+  });
+}
+
+const answersOfLines = { publish: 'BulkPublished', unpublish: 'BulkUnpublished', discard: 'BulkDiscarded' } as const;
+
+type LineKind = { kind: keyof typeof answersOfLines; right: 'publish' | 'readDrafts'; summary: string };
+
+function ofLines({ limits }: Model, target: Collection, { kind, right, summary }: LineKind): ApiOperation {
+  const { slug, hooks } = target;
+  return {
+    id: `${kind}Many_${slug}`,
+    tag: slug,
+    summary: `${summary} ${slug}`,
+    description: ofLinesOfMany(kind),
+    query: dryRunParameter,
+    headers: headersOfWrite(target),
+    body: `collections.${slug}.bulk.delete`,
+    answers: {
+      200: replayable(json('The result of each document.', answersOfLines[kind])),
+      ...refusals([403, 404, 409]),
+      ...refusalsOfMany(limits.body, kind === 'publish' && Boolean(hooks.beforePublish)),
     },
     caller: { kind: 'admitted', target, right },
   };

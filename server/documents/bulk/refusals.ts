@@ -11,16 +11,24 @@ const mostRefused = 20;
 /** How many fields a 400 or 409 names at most. */
 const mostErrors = 100;
 
-/** The refusal of a call of which a rule refuses these documents. */
-export function refusedOf(refused: readonly Item[], all: readonly Item[]): DomainError {
+/**
+ * The refusal of a call of which a rule refuses these documents.
+ *
+ * @param isOfPublic whether it is the rule `publish`, asked about writes of what is public.
+ */
+export function refusedOf(refused: readonly Item[], all: readonly Item[], isOfPublic = false): DomainError {
+  const verbOf = ({ write: { lines, operation } }: Item) => {
+    return isOfPublic || lines?.right === 'publish' ? 'publish' : operation;
+  };
   const errors = refused.slice(0, mostRefused).map((item): FieldError => {
-    return { ...inBody(item.at, 'forbidden_document'), message: `you may not ${item.write.operation} ${nameOf(item)}` };
+    return { ...inBody(item.at, 'forbidden_document'), message: `you may not ${verbOf(item)} ${nameOf(item)}` };
   });
   const more = refused.length > mostRefused ? `, and ${refused.length - mostRefused} more` : '';
   const names = refused.slice(0, mostRefused).map(nameOf).join(', ');
-  const operations = new Set(refused.map(({ write }) => write.operation));
+  const operations = new Set(refused.map(verbOf));
   const verb = operations.size === 1 ? [...operations][0] : 'write';
-  const message = `you may not ${verb} ${refused.length} of ${counted(all.length, 'document')}: ${names}${more}`;
+  const hint = isOfPublic ? '; send draft=true to save drafts' : '';
+  const message = `you may not ${verb} ${refused.length} of ${counted(all.length, 'document')}: ${names}${more}${hint}`;
   return new DomainError('forbidden', message, errors);
 }
 
@@ -57,7 +65,10 @@ export function gatherErrors(code: RefusalCode = 'validation_failed') {
       await run();
     } catch (error) {
       if (!(error instanceof DomainError && error.code === code)) throw error;
-      add(within(place, error.errors));
+      const { message, errors } = error;
+      add(
+        errors.length > 0 ? within(place, errors) : [{ ...inBody(place, 'invalid'), message: `${place}: ${message}` }],
+      );
     }
   }
 
@@ -80,6 +91,14 @@ export function refuseInvalid(errors: readonly FieldError[]): void {
   const names = errors.slice(0, 5).map(({ field }) => field);
   const more = errors.length > 5 ? ` and ${errors.length - 5} more` : '';
   throw new DomainError('validation_failed', `${errors.length} fields are wrong: ${names.join(', ')}${more}`, errors);
+}
+
+/** @throws DomainError `conflict` if there are documents for which a call is not possible. */
+export function refuseImpossible(errors: readonly FieldError[]): void {
+  if (errors.length === 0) return;
+  const told = errors.slice(0, mostRefused).map(({ message }) => message);
+  const more = errors.length > told.length ? `; and ${errors.length - told.length} more` : '';
+  throw new DomainError('conflict', told.join('; ') + more, errors);
 }
 
 /** The refusal of a hook, with the name of its document in front. Any other error stays as it is. */

@@ -11,6 +11,8 @@ import { isObject, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
 import type { Target } from '../../app.ts';
 import { refuseDryRunIn } from '../../queries/dry-run.ts';
+import { draftParameter, dryRunParameter } from '../../queries/query.ts';
+import type { ChangeKind } from './kinds.ts';
 
 /** How many documents one call may be about. */
 export const mostDocuments = 1000;
@@ -41,15 +43,21 @@ export function readCreate(body: unknown, target: Target): CreateRequest {
 }
 
 /**
- * Reads the body of `POST …/bulk/update` and `…/bulk/delete`. @throws DomainError `validation_failed` naming what is
- * wrong with it.
+ * Reads the body of `POST …/bulk/update`, `…/bulk/delete` and the calls about drafts.
+ *
+ * @throws DomainError `validation_failed` naming what is wrong with it.
  */
-export function readChange(body: unknown, target: Target, operation: 'update' | 'delete'): ChangeRequest {
-  const known = ['where', 'ids', ...(operation === 'update' ? ['data'] : [])];
+export function readChange(body: unknown, target: Target, kind: ChangeKind): ChangeRequest {
+  const known = ['where', 'ids', ...(kind === 'update' ? ['data'] : [])];
   const { where, ids, data } = membersOf(body, known);
-  if (operation === 'update' && !isObject(data)) throw neededField('data', 'a JSON object of fields', data);
+  if (kind === 'update' && !isObject(data)) throw neededField('data', 'a JSON object of fields', data);
   if (isObject(data)) refusePasswords(target, [['data', data]]);
   return { selection: selectionOf(where, ids), data };
+}
+
+/** The query of a call; `draft` says which line it is about, where the kind of the call does not. */
+export function queryOf({ lines }: Pick<Target, 'lines'>, takesDraft = true) {
+  return { ...dryRunParameter, ...(lines && takesDraft ? draftParameter : {}) };
 }
 
 /** A member that is true or false; false if it is missing. @throws DomainError `validation_failed`. */

@@ -1,6 +1,6 @@
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import { invalidBody } from '../../../config/errors.ts';
-import type { Collection } from '../../../config/model.ts';
+import type { Collection, Model } from '../../../config/model.ts';
 import { authorizeEither, requireCredential } from '../../access/access.ts';
 import { requireScope } from '../../access/key-scopes.ts';
 import type { App, Call, Target } from '../../app.ts';
@@ -9,11 +9,20 @@ import { requireLiving } from '../../callers/sessions.ts';
 import { jsonPayload, noPayload, readBody } from '../../http/body.ts';
 import { actorOf } from '../../http/requests.ts';
 import type { ApiOperation } from '../../openapi/operation.ts';
+import { isDraftAsked } from '../drafts/asking.ts';
 import { countSignUp } from '../write/passwords.ts';
 import { changeMany } from './change.ts';
 import { createMany } from './create.ts';
 import { writableOf } from './items.ts';
-import { createManyOperation, deleteManyOperation, updateManyOperation } from './operations.ts';
+import { type ChangeKind, wayOf } from './kinds.ts';
+import {
+  createManyOperation,
+  deleteManyOperation,
+  discardManyOperation,
+  publishManyOperation,
+  unpublishManyOperation,
+  updateManyOperation,
+} from './operations.ts';
 import { inBulkQueue } from './queue.ts';
 import { readChange, readCreate } from './requests.ts';
 
@@ -63,28 +72,36 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         });
       },
     },
-    changeRoute('update', () => updateManyOperation(app.model, model)),
-    changeRoute('delete', () => deleteManyOperation(app.model, model)),
+    changeRoute('update', updateManyOperation),
+    changeRoute('delete', deleteManyOperation),
+    ...(target.lines
+      ? [
+          changeRoute('publish', publishManyOperation),
+          changeRoute('unpublish', unpublishManyOperation),
+          changeRoute('discard', discardManyOperation),
+        ]
+      : []),
   ]);
 
-  function changeRoute(operation: 'update' | 'delete', openApi: () => ApiOperation): ServerRoute {
+  function changeRoute(kind: ChangeKind, openApi: (model: Model, target: Collection) => ApiOperation): ServerRoute {
     return {
       method: 'POST',
-      path: `${path}/${operation}`,
+      path: `${path}/${kind}`,
       options: {
         auth: strategy,
         payload: jsonPayload,
-        plugins: { openApi, takes: ['idempotency-key'] },
+        plugins: { openApi: () => openApi(app.model, model), takes: ['idempotency-key'] },
       },
       handler: async (request, h) => {
         const call = { app, request, target };
-        requireCredential(call, operation);
-        requireScope(request, model, operation);
+        const { right, isDraft } = wayOf(call, kind);
+        requireCredential(call, right);
+        requireScope(request, model, right, isDraft);
         return inBulkQueue(call, async (begin) => {
           const body = await bodyOf(request, app.model.limits.body);
-          const wanted = readChange(body, target, operation);
+          const wanted = readChange(body, target, kind);
           await begin();
-          return changeMany({ ...call, h, writable, body }, operation, wanted);
+          return changeMany({ ...call, h, writable, body }, kind, wanted);
         });
       },
     };
@@ -98,6 +115,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
 async function authorizeWriter(call: Call<Collection>): Promise<void> {
   requireCredential(call, 'create');
   if (actorOf(call.request).type === 'user') return;
+  if (isDraftAsked(call)) return requireScope(call.request, call.target.model, 'create', true);
   // A caller may be allowed to change documents and not to create any.
   await authorizeEither(call, 'create', 'update');
 }

@@ -18,8 +18,29 @@ export function textTag(version: number, text: string): Tag {
   return `${version}-${hash('sha256', text, 'base64url').slice(0, 16)}`;
 }
 
+/** Stands behind the version in the tag of a draft, which may differ from the public document of this version. */
+const draftMark = 'draft-';
+
+/** The tag of a draft, from the tag that the same answer would have as a public document. */
+export function draftTag(tag: Tag): Tag {
+  return tag.replace('-', `-${draftMark}`);
+}
+
+/** A version that a write is meant for, and whether it is of a draft. */
+export type ExpectedState = { version: number; isDraft: boolean };
+
+/** As {@link expectedVersions}, with the lines that the tags are of. */
+export function expectedStates(request: Request): '*' | ExpectedState[] | null {
+  const tags = expectedTags(request);
+  if (tags === null || tags === '*') return tags;
+  return tags.flatMap((tag) => {
+    const [, version, rest = ''] = /^(\d+)-(.*)$/.exec(tag) ?? [];
+    return version === undefined ? [] : [{ version: Number(version), isDraft: rest.startsWith(draftMark) }];
+  });
+}
+
 /** The versions that a write is meant for: any, or the versions of these tags. */
-export type ExpectedVersions = '*' | ReadonlySet<number>;
+type ExpectedVersions = '*' | ReadonlySet<number>;
 
 /** RFC 9110, section 8.8.3. */
 const entityTag = /[ \t]*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;

@@ -6,6 +6,7 @@ import { splitStream } from '../../../events/facts/catalogue.ts';
 import { type FirstAnswer, type IdempotencyRecord, UnknownOutcomeError } from '../../../events/facts/log.ts';
 import { authorize, mayRead } from '../../access/access.ts';
 import type { Call, RouteCall } from '../../app.ts';
+import { replayLine } from '../drafts/replaying.ts';
 import { pastOf } from '../past/versions.ts';
 import { sendTagged, sendText } from '../read/sending.ts';
 import { currentOf, streamOf } from '../write/current.ts';
@@ -71,10 +72,11 @@ export function isRecorded({ app, request }: RouteCall): boolean {
  * @throws DomainError `unauthorized` or `forbidden`; `conflict` if the document as it was has been erased.
  */
 async function replay(write: Write, { stream, version }: FirstAnswer): Promise<ResponseObject> {
+  if (write.lines) return replayLine(write, stream, version);
   const { target, present, h, operation, data } = write;
   const [, id] = splitStream(stream);
   const past = await thenOf(write, stream, operation === 'delete' ? version - 1 : version);
-  if (!past?.document) throw new DomainError('erased', 'this was done before, but what the answer was has been erased');
+  if (!past?.document) throw answerErased();
   const { document: fields, position } = past;
   const current = operation === 'create' ? null : currentOf(target, id);
   // A document that is deleted is asked about as it was.
@@ -90,6 +92,11 @@ async function replay(write: Write, { stream, version }: FirstAnswer): Promise<R
   const response = operation === 'delete' ? sendText(h, answer) : sendTagged(h, answer, tag());
   if (operation === 'create') response.location(placeOf(write, id));
   return sendReplayed(response);
+}
+
+/** The refusal to give an answer again that is no longer known. */
+export function answerErased(): DomainError {
+  return new DomainError('erased', 'this was done before, but what the answer was has been erased');
 }
 
 /**

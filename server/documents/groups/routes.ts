@@ -3,6 +3,7 @@ import { type DomainError, inQuery, invalidField } from '../../../config/errors.
 import type { Collection } from '../../../config/model.ts';
 import { type GroupRequest, type Groups, TooManyCombinationsError } from '../../../projections/query/groups.ts';
 import { idIn } from '../../../projections/query/lists.ts';
+import { readDrafts } from '../../access/draft-view.ts';
 import { authorizeList, type ListScope, plainReachOf } from '../../access/list-scope.ts';
 import type { App, Call, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
@@ -28,10 +29,10 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     read: typeof readAggregateQuery,
     shape: typeof aggregateAnswer | typeof distinctAnswer,
   ) {
-    const call = { app, request, target };
     await readAsOf(app, request, target);
+    const call = { app, request, target: await readDrafts(app, request, target) };
     const scope = await authorizeList(call);
-    const query = await read(request.query, app, await plainReachOf(call));
+    const query = await read(request.query, app, { reach: await plainReachOf(call), hasDrafts: model.drafts !== null });
     const groups = await groupsOf(call, query, scope).catch((error: unknown) => {
       throw error instanceof TooManyCombinationsError
         ? tooMany(read === readAggregateQuery ? 'groupBy' : 'field')

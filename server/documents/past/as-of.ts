@@ -5,6 +5,7 @@ import type { Category } from '../../../config/schema.ts';
 import { documentStream } from '../../../events/facts/catalogue.ts';
 import { auditRightsOf, requireAudit } from '../../access/rights.ts';
 import type { App } from '../../app.ts';
+import { unstored } from '../../callers/vary.ts';
 import { type AsOf, actorOf, asOfFor, type ReadScope } from '../../http/requests.ts';
 import { readMoment, whenReadable } from '../../queries/moments.ts';
 import { pastOf } from './versions.ts';
@@ -90,8 +91,13 @@ async function readPosition(app: App, asOf: unknown): Promise<number> {
   return position;
 }
 
-/** Adds the position that an answer is as of; nothing to an answer of today. */
+/**
+ * Adds the position that an answer is as of, or that a preview is made of, which no cache may keep; nothing to an
+ * answer of today.
+ */
 export function tellPosition(request: Request, response: ResponseObject): ResponseObject {
+  const { ahead } = request.app;
+  if (ahead) return unstored(response).header('annals-position', String(ahead.position));
   const moment = asOfFor(request);
   return moment ? response.header('annals-position', String(moment.position)) : response;
 }

@@ -1,3 +1,4 @@
+import type { Validator } from '../../../config/documents.ts';
 import {
   cutField,
   DomainError,
@@ -12,16 +13,21 @@ import { isObject, type Json, type JsonObject, memberOf } from '../../../config/
 import { didYouMean, show } from '../../../config/suggest.ts';
 import { changesBetween } from '../../../events/facts/changes.ts';
 import type { Current } from '../../../events/facts/documents.ts';
-import { authorize, mayRead } from '../../access/access.ts';
+import { authorize } from '../../access/access.ts';
 import { refuseMissing } from '../../access/document-access.ts';
 import { checkFieldsWritable, hiddenPaths } from '../../access/field-access.ts';
 import { auditRightsOf } from '../../access/rights.ts';
-import type { App, Call, Target } from '../../app.ts';
+import type { Call, Target } from '../../app.ts';
 import { noteReason } from '../../http/reason.ts';
 import { requireExpected } from '../concurrency/precondition.ts';
-import { currentOf, idIn, streamOf } from '../write/current.ts';
-import type { ShownCall } from '../write/write-steps.ts';
+import { authorizeAnyPublic, authorizeDraft, authorizeNewDraft, maySee } from '../drafts/rights.ts';
+import { currentOf, idIn, type Line, lineOf, linesOf, streamOf } from '../write/current.ts';
+import type { ShownCall, Write } from '../write/write-steps.ts';
+import { pastLinesOf } from './past-lines.ts';
 import { type PastVersion, pastOf } from './versions.ts';
+
+/** A call that restores: with the line that it addresses, where there are drafts. */
+type RestoreCall = ShownCall & Partial<Pick<Write, 'lines'>>;
 
 /** The version to restore: by its number, or as of a position of the log. */
 export type RestoreTarget = { version: number } | { position: number };
@@ -30,7 +36,7 @@ export type RestoreTarget = { version: number } | { position: number };
 export type RestorePlan = {
   current: Current | null;
   end: Current;
-  source: PastVersion & { document: JsonObject };
+  source: PastState & { document: JsonObject };
   operation: 'create' | 'update';
   values: JsonObject;
   document: JsonObject;
@@ -43,36 +49,41 @@ export type RestorePlan = {
  * @throws DomainError in the order of a write; `forbidden` if the caller may not see the earlier state, `conflict` if
  * it has been erased.
  */
-export async function planOf(call: ShownCall, wanted: RestoreTarget, id = idIn(call)): Promise<RestorePlan> {
+export async function planOf(call: RestoreCall, wanted: RestoreTarget, id = idIn(call)): Promise<RestorePlan> {
   const { app, request, target } = call;
   const { model } = target;
+  const line = call.lines?.addressed ?? 'public';
+  const isDraft = line === 'draft';
   const stream = streamOf(target, id);
-  const current = currentOf(target, id);
+  const current = target.lines ? lineIn(call, id) : currentOf(target, id);
   const version = app.events.versionOf(stream);
   const right = (await auditRightsOf(app, request)).toPayloadsOf(stream);
   const isAuditor = right !== 'none';
   const isPublic = model.kind === 'collection' && model.hasPublicHistory;
   // Only auditors may know that a deleted document existed.
-  if (version === 0 || (!current && !isAuditor)) return refuseUnwritten(call, id, current);
+  const isUnpublished = !isDraft && !current && target.lines !== null && linesOf(call, id).draft !== null;
+  if (version === 0 || (!current && !isAuditor) || isUnpublished) return refuseUnwritten(call, id, current);
   const operation = current ? 'update' : 'create';
-  const source = isAuditor || isPublic ? await sourceOf(app, stream, wanted) : null;
+  const source = isAuditor || isPublic ? await sourceOf(call, stream, wanted) : null;
   const then = source?.document ?? null;
   const known = then ? fieldsIn(target, then) : {};
-  const subject = { doc: () => current?.document ?? null, data: known };
+  const subject = { doc: () => current?.document ?? null, data: known, isDraft };
   await authorize(call, operation, subject);
-  await requireExpected(call, current);
+  if (isDraft && current) await authorizeDraft(call, current.document);
+  if (target.lines && !isDraft) await authorizeAnyPublic(call);
+  await requireExpected(call, current, line);
   noteReason(request, model);
   if (!isAuditor && !isPublic)
     throw new DomainError('forbidden', `you may not see what a document of ${target.slug} was`);
-  const last = current ? null : await lastOf(app, stream, version);
+  const last = current ? null : await lastOf(call, stream, version);
   // Without a right to all payloads, an earlier state is shown only if the read rule shows the document as it is.
   const isRead = current
-    ? mayRead(call, current.document)
-    : last === null || mayRead(call, last.document, last.position);
+    ? maySee(call, line, current.document)
+    : last === null || maySee(call, last.line, last.document, last.position);
   if (right !== 'all' && !(await isRead))
     throw new DomainError('forbidden', `you may not read this document of ${target.slug} as it last was`);
   if (!source || !then) throw refusalOf(source, wanted, version);
-  if (!(await mayRead(call, then, source.position))) {
+  if (!(await maySee(call, source.line, then, source.position))) {
     throw new DomainError('forbidden', `you may not see what this document of ${target.slug} was`);
   }
   const before = current?.document ?? null;
@@ -80,12 +91,14 @@ export async function planOf(call: ShownCall, wanted: RestoreTarget, id = idIn(c
   // A field of a new document without a value is not written.
   const body = before ? changed : only(changed, (_name, value) => value !== null);
   await checkFieldsWritable(call, operation, { body, doc: before, isPast: true });
-  const values = await pastValues(call, operation, changed);
+  const validator = (isDraft ? target.draftValidator : null) ?? target.validator;
+  const values = await pastValues(call, operation, changed, validator);
   const end = current ?? { version, document: last?.document ?? {} };
   const base = before ? fieldsIn(target, before) : {};
   const createdAt = before?.createdAt ?? then.createdAt ?? null;
   const made = madeIn(target, changed);
   const document = { createdAt, ...base, ...values, ...made };
+  if (isDraft && !current) await authorizeNewDraft(call, target.documentOf(id, document));
   return { current, end, source: { ...source, document: then }, operation, values, document };
 }
 
@@ -97,15 +110,36 @@ async function refuseUnwritten(call: Call, id: string, current: Current | null):
   throw new DomainError('conflict', `the global ${target.slug} was never written: it has no versions`);
 }
 
-async function sourceOf(app: App, stream: string, wanted: RestoreTarget): Promise<PastVersion | null> {
-  const { size } = app.events.head();
+/** The line that a restore addresses. */
+function lineIn(call: RestoreCall, id: string): Current | null {
+  const { target, lines } = call;
+  return lineOf(target, linesOf(call, id), lines?.addressed ?? 'public');
+}
+
+/** A past state, and the line of which it is: a state that was public too is of the public line. */
+type PastState = PastVersion & { line: Line };
+
+/** A stream at a version or position: where there are drafts, the state that editors had. */
+async function stateOf({ app, target }: Call, stream: string, end: RestoreTarget): Promise<PastState | null> {
+  if (!target.lines) {
+    const past = await pastOf(app, stream, end);
+    return past && { ...past, line: 'public' };
+  }
+  const past = await pastLinesOf(app, stream, end);
+  if (!past) return null;
+  const { version, position, isErased, draft, published } = past;
+  return { version, position, isErased, document: draft, line: draft === published ? 'public' : 'draft' };
+}
+
+async function sourceOf(call: Call, stream: string, wanted: RestoreTarget): Promise<PastState | null> {
+  const { size } = call.app.events.head();
   if ('position' in wanted && wanted.position > size) {
     throw invalidField(
       inBody('position', 'out_of_range', { limit: size }),
       `must be at most ${size}, where the log ends, got ${wanted.position}`,
     );
   }
-  return pastOf(app, stream, wanted);
+  return stateOf(call, stream, wanted);
 }
 
 function refusalOf(source: PastVersion | null, wanted: RestoreTarget, end: number): DomainError {
@@ -133,23 +167,23 @@ function refusalOf(source: PastVersion | null, wanted: RestoreTarget, end: numbe
  * longer known.
  */
 async function lastOf(
-  app: App,
+  call: Call,
   stream: string,
   version: number,
-): Promise<{ document: JsonObject; position: number } | null> {
-  if ((await pastOf(app, stream, { version }))?.document) {
+): Promise<{ document: JsonObject; position: number; line: Line } | null> {
+  if ((await stateOf(call, stream, { version }))?.document) {
     // Another request is restoring it, and the read tables do not have it yet.
     throw new DomainError('write_conflict', 'others are changing this document; try again');
   }
   for (let last = version - 1; last > 0; last -= 1) {
-    const past = await pastOf(app, stream, { version: last });
-    if (past?.document) return { document: past.document, position: past.position };
+    const past = await stateOf(call, stream, { version: last });
+    if (past?.document) return { document: past.document, position: past.position, line: past.line };
   }
   return null;
 }
 
 /** The fields of today that an earlier state has; it has none that were added since. */
-function fieldsIn({ model }: Target, document: JsonObject): JsonObject {
+export function fieldsIn({ model }: Target, document: JsonObject): JsonObject {
   const names = model.fields.filter(({ type }) => type !== 'join').map(({ name }) => name);
   return Object.fromEntries(
     names.flatMap((name) => {
@@ -169,8 +203,12 @@ function differing(values: JsonObject, document: JsonObject): JsonObject {
  *
  * @throws DomainError `validation_failed` naming the values that do not fit the fields of today.
  */
-export async function pastValues(call: Call, operation: 'create' | 'update', changed: JsonObject): Promise<JsonObject> {
-  const { validator } = call.target;
+export async function pastValues(
+  call: Call,
+  operation: 'create' | 'update',
+  changed: JsonObject,
+  validator: Validator = call.target.validator,
+): Promise<JsonObject> {
   try {
     return operation === 'create' ? validator.create(changed) : validator.update(changed);
   } catch (error) {

@@ -14,12 +14,22 @@ import { jsonPayload, readBody } from '../../http/body.ts';
 import type { ApiOperation } from '../../openapi/operation.ts';
 import { refuseDryRunIn } from '../../queries/dry-run.ts';
 import { readQuery } from '../../queries/parameters.ts';
-import { dryRunParameter } from '../../queries/query.ts';
+import { draftParameter, dryRunParameter } from '../../queries/query.ts';
 import { idempotency } from '../concurrency/idempotency.ts';
 import { refuseKeyOfDryRun } from '../concurrency/idempotency-key.ts';
+import { type Answer, answerLine } from '../drafts/answers.ts';
+import {
+  admitPublicRestore,
+  lineRestore,
+  linesToRestore,
+  publishedByRestore,
+  restoredLine,
+} from '../drafts/restoring.ts';
+import { authorizeDraft } from '../drafts/rights.ts';
+import { isDraftWrite } from '../drafts/targets.ts';
 import { beforeChange } from '../hooks.ts';
 import { idIn, streamOf } from '../write/current.ts';
-import { answerChange } from '../write/document-writes.ts';
+import { answerChange, type WriteResult } from '../write/document-writes.ts';
 import { danglingIn } from '../write/relations.ts';
 import { rivalsOf } from '../write/unique.ts';
 import { beforeAppend, perform, type Writable, type Write, writeOf } from '../write/write-steps.ts';
@@ -51,7 +61,8 @@ async function restore(writable: Writable, h: ResponseToolkit): Promise<Response
   const body = await readBody(request, app.model.limits.body);
   refuseDryRunIn(body);
   const wanted = readWanted(body);
-  const { dryRun: isDry } = readQuery(dryRunParameter, request.query, app);
+  const parameters = target.lines ? { ...dryRunParameter, ...draftParameter } : dryRunParameter;
+  const { dryRun: isDry } = readQuery(parameters, request.query, app);
   const steps = [idempotency];
   const write = writeOf({ ...writable, steps }, h, { operation: 'update', body, upload: null, data: null });
   return isDry ? tryOut(write, wanted) : perform(write, () => restoreTo(write, wanted));
@@ -64,15 +75,21 @@ async function restoreTo(write: Write, wanted: RestoreTarget): Promise<ResponseO
 
   async function decide() {
     const plan = await planOf(write, wanted);
+    await admitPublicRestore(write, plan);
     const { current, end, operation } = plan;
     const hookContext = { app, request, target, operation, doc: current?.document ?? null };
     const isHooked = hasChangeHooks(target.model) && Object.keys(plan.values).length > 0;
-    const made = isHooked ? await beforeChange(hookContext, plan.values) : plan.values;
-    const restored = { ...plan.document, ...made };
+    const validator = isDraftWrite(write) ? (target.draftValidator ?? undefined) : undefined;
+    const made = isHooked ? await beforeChange(hookContext, plan.values, validator) : plan.values;
+    const changed = { ...plan.document, ...made };
+    const published = await publishedByRestore(write, hookContext, { document: changed, values: plan.values });
+    const restored = { ...changed, ...published };
     const change = await changeSeenBy(write, { ...plan, document: restored });
     if (change) await refuseRivals(write, change);
     if (change) await holdFile(write, { document: restored, current, held });
-    const also = await beforeAppend(write, { id, change, version: end.version });
+    const version = target.lines ? linesToRestore(write, id).head : end.version;
+    const also = await beforeAppend(write, { id, change, version });
+    if (target.lines) return { decision: change, also, answer: restoredLine(write, change, hookContext) };
     const fields = (change?.events[0]?.data.document ?? current?.document ?? restored) as JsonObject;
     const answer = {
       hookContext: change && hookContext,
@@ -83,7 +100,8 @@ async function restoreTo(write: Write, wanted: RestoreTarget): Promise<ResponseO
   }
 
   try {
-    return await answerChange(write, await append(write, streamOf(target, id), decide));
+    const answer = await append<Answer | WriteResult>(write, streamOf(target, id), decide);
+    return 'after' in answer ? await answerLine(write, answer) : await answerChange(write, answer);
   } catch (error) {
     // The restore may be recorded, so its files may be needed.
     if (error instanceof UnknownOutcomeError) held.clear();
@@ -97,23 +115,26 @@ async function restoreTo(write: Write, wanted: RestoreTarget): Promise<ResponseO
  * The change of a restore. An answer that nothing changes would tell the document to a caller who may not read it, so
  * for this caller the change is recorded all the same.
  */
-async function changeSeenBy(call: Call, plan: RestorePlan): Promise<Change | null> {
+async function changeSeenBy(call: Write, plan: RestorePlan): Promise<Change | null> {
   const { at } = call.app.ids.next();
   const change = changeOf(call, plan, { at });
-  if (change || !plan.current || (await readsAll(call, plan.current.document, plan.document))) return change;
+  const line = call.lines?.addressed;
+  if (change || !plan.current || (await readsAll(call, plan.current.document, plan.document, line))) return change;
   return changeOf(call, plan, { at, isSame: true });
 }
 
 function changeOf(
-  { target, ...call }: Call,
+  call: Write,
   plan: RestorePlan,
   { at, isSame = false }: { at: number; isSame?: boolean },
 ): Change | null {
+  const { target } = call;
+  if (target.lines) return lineRestore(call, plan, { at, isSame });
   const { current, end, source, document } = plan;
   const { version, position } = source;
   const restored = { ...target, isGlobal: target.model.kind === 'global' };
   const restoring = { source: { version, position }, current, end, document, at, isSame };
-  return decideRestore(restored, idIn({ ...call, target }), restoring);
+  return decideRestore(restored, idIn(call), restoring);
 }
 
 /** Tells what a restore would change; no hook runs, and nothing is recorded. */
@@ -123,7 +144,8 @@ async function tryOut(write: Write, wanted: RestoreTarget): Promise<ResponseObje
   const id = idIn(write);
   const plan = await planOf(write, wanted);
   const { current, end, source, document } = plan;
-  if (current) await authorize(write, 'read', { doc: () => current.document, data: null });
+  await admitPublicRestore(write, plan);
+  if (current) await authorizeSight(write, current.document);
   const shown = async (fields: JsonObject): Promise<JsonObject> =>
     JSON.parse(await present.document(request, target.documentOf(id, fields)));
   // The rules of fields are asked about the document as it is: another state may open a field only once it is there.
@@ -136,6 +158,12 @@ async function tryOut(write: Write, wanted: RestoreTarget): Promise<ResponseObje
   const change = changeOf(write, plan, { at: app.clock.believed() });
   const conflicts = change ? await visibleRivals(write, change) : [];
   return h.response({ source: { version: source.version, position: source.position }, diff, dangling, conflicts });
+}
+
+/** Refuses a caller who may not read the state that a restore replaces. */
+function authorizeSight(write: Write, document: JsonObject): Promise<void> {
+  if (isDraftWrite(write)) return authorizeDraft(write, document);
+  return authorize(write, 'read', { doc: () => document, data: null });
 }
 
 /** A document to be restored, and the bytes that are held for it. */

@@ -3,9 +3,10 @@ import { foldDocument } from '../../../events/facts/documents.ts';
 import type { RecordedEvent } from '../../../events/facts/log.ts';
 import { schemaKey } from '../../../events/facts/upcasters.ts';
 import { eventOf } from '../../../events/log/log-reader.ts';
-import { mayRead } from '../../access/access.ts';
 import { auditRightsOf } from '../../access/rights.ts';
 import type { App, Call } from '../../app.ts';
+import { maySee } from '../drafts/rights.ts';
+import type { Line } from '../write/current.ts';
 import { eventsOf } from './reading.ts';
 
 /**
@@ -50,19 +51,23 @@ export async function pastOf(
   }
 }
 
+/** An earlier state of a stream: its content, and the position at which it was so. */
+type PastState = { stream: string; document: JsonObject; position: number; isThere: boolean; line?: Line };
+
 /**
  * Whether the caller may see an earlier state: by the audit rule, or since the history is public; and by the read rule,
  * which is asked about this state.
  *
+ * @param line the line of a document with drafts that the state is of: drafts are never a public history.
  * @param isThere whether the document exists today: the history of a deleted document is never public.
  */
 export async function mayReadPast(
   call: Call,
-  { stream, isThere, ...then }: { stream: string; document: JsonObject; position: number; isThere: boolean },
+  { stream, isThere, line = 'public', ...then }: PastState,
 ): Promise<boolean> {
   const { app, request, target } = call;
   const { model } = target;
-  const isPublic = isThere && model.kind === 'collection' && model.hasPublicHistory;
+  const isPublic = isThere && line === 'public' && model.kind === 'collection' && model.hasPublicHistory;
   if (!isPublic && (await auditRightsOf(app, request)).toPayloadsOf(stream) === 'none') return false;
-  return mayRead(call, then.document, then.position);
+  return maySee(call, line, then.document, then.position);
 }

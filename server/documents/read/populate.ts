@@ -4,6 +4,7 @@ import { type Inside, mapObjects } from '../../../config/nesting.ts';
 import type { Json, JsonObject } from '../../../config/schema.ts';
 import type { Members } from '../../../projections/query/lists.ts';
 import { someOf } from '../../access/document-access.ts';
+import { collectionInView } from '../../access/draft-view.ts';
 import { scopeOfRelated } from '../../access/list-scope.ts';
 import type { App, Call, Target } from '../../app.ts';
 import { insideOf, type Selection, selectedIn, targetOf, type View, whole } from '../../queries/selection.ts';
@@ -52,7 +53,7 @@ export async function populate(
     left -= slots.length;
     for (const [slug, ids] of wantedIn(slots, shown)) {
       for (const id of ids) shown.set(keyOf(slug, id), null);
-      const target = call.app.collections.get(slug);
+      const target = await collectionInView(call, slug);
       if (target) await look({ ...call, target }, ids, { shown, show, wanted: wantedOf(slug) });
     }
     level = fill(call.app, slots, { shown, below: below - 1 });

@@ -15,7 +15,13 @@ export function sendTexts(h: ResponseToolkit, texts: readonly string[]): Respons
  */
 export function sendRead(h: ResponseToolkit, text: string, tag: Tag): ResponseObject | symbol {
   const { atOnce } = h.realm.plugins;
-  if (atOnce && h.request.method === 'get' && sendsJsonAtOnce(h.request, { text, etag: `"${tag}"` }, atOnce))
+  const isAhead = h.request.app.ahead !== undefined;
+  if (
+    atOnce &&
+    !isAhead &&
+    h.request.method === 'get' &&
+    sendsJsonAtOnce(h.request, { text, etag: `"${tag}"` }, atOnce)
+  )
     return h.abandon;
   return tellPosition(h.request, sendTagged(h, text, tag));
 }

@@ -1,5 +1,6 @@
 import { DomainError, invalidFields } from '../../../config/errors.ts';
 import type { Category } from '../../../config/schema.ts';
+import type { Documents } from '../../../projections/query/documents.ts';
 import { TooManyCombinationsError } from '../../../projections/query/groups.ts';
 import type { Page } from '../../../projections/query/lists.ts';
 import { setInterruption } from '../../../projections/tables/interruption.ts';
@@ -29,6 +30,8 @@ const retrySeconds = 2;
 const slowMilliseconds = 10;
 /** How long a read that should be short may keep this thread: then the long-read thread does it. */
 const briefMilliseconds = 25;
+/** How long a read of the site as it would be may keep this thread. */
+const aheadMilliseconds = 250;
 /** How much text a ranked read may look through in this thread. */
 const mostRankedCharacters = 400_000;
 
@@ -48,6 +51,7 @@ export async function readMany<K extends Kind>(
   const { target, request } = call;
   const position = asOfFor(request)?.position ?? null;
   advise(call, read);
+  if (request.app.ahead?.isApart) return readAhead(call, read, written);
   if (position === null && isServed(read, target.tables)) return perform<K>(read, target.documents);
   return readUnserved(call, { read, position, written });
 }
@@ -128,12 +132,20 @@ async function readBriefly<K extends Kind>(
       groups: (request) => past.groups(position, tables, request),
     });
   }
-  const documents = interruptible();
+  return readWithin(interruptible(), read, briefMilliseconds);
+}
+
+/** Reads in this thread; undefined if one query takes longer than these milliseconds. */
+async function readWithin<K extends Kind>(
+  documents: Documents,
+  read: SomeRead<K>,
+  most: number,
+): Promise<ReadAnswer<K> | undefined> {
   const reader: DocumentReader = {
-    list: (request) => briefly(() => notTooMuch(documents.list(request), read.kind)),
-    found: (request) => briefly(() => notTooMuch(documents.found(request), read.kind)),
-    count: (where) => briefly(() => documents.count(where)),
-    groups: (request) => briefly(() => documents.groups(request)),
+    list: (request) => briefly(() => notTooMuch(documents.list(request), read.kind), most),
+    found: (request) => briefly(() => notTooMuch(documents.found(request), read.kind), most),
+    count: (where) => briefly(() => documents.count(where), most),
+    groups: (request) => briefly(() => documents.groups(request), most),
   };
   try {
     return await performInterruptibly<K>(read, reader);
@@ -141,6 +153,15 @@ async function readBriefly<K extends Kind>(
     if (error instanceof NotBriefError) return undefined;
     throw error;
   }
+}
+
+/** Reads the site as it would be: in this thread, for only its connection has the tables. */
+async function readAhead<K extends Kind>(call: Call, read: SomeRead<K>, written: CallerQuery): Promise<ReadAnswer<K>> {
+  const { target } = call;
+  const answer = await readWithin(target.interruptible(), read, aheadMilliseconds);
+  if (answer !== undefined) return answer;
+  const missing = missingIndex(written, target.tables, false);
+  throw missing ? invalidFields([missing]) : tookTooLong();
 }
 
 /** Refuses to rank too much text here: ranking reads texts word by word. */
@@ -153,8 +174,8 @@ function notTooMuch(page: Page, kind: Kind): Page {
 /** Thrown in a read that takes longer than this thread has time for. */
 class NotBriefError extends Error {}
 
-function briefly<T>(run: () => T): T {
-  const end = performance.now() + briefMilliseconds;
+function briefly<T>(run: () => T, most: number): T {
+  const end = performance.now() + most;
   setInterruption(() => {
     if (performance.now() > end) throw new NotBriefError();
   });

@@ -1,17 +1,19 @@
-import type { Request, ServerRoute } from '@hapi/hapi';
+import type { ServerRoute } from '@hapi/hapi';
 import type { Collection } from '../../../config/model.ts';
 import { readableDocument } from '../../access/document-access.ts';
+import { readDrafts } from '../../access/draft-view.ts';
 import { authorizeList, reachOf } from '../../access/list-scope.ts';
 import { selectableOf } from '../../access/selectable.ts';
-import type { App, Target } from '../../app.ts';
+import type { App, Call, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import type { ApiOperation } from '../../openapi/operation.ts';
 import { createCursors } from '../../queries/cursors.ts';
-import { readDocumentView, readListQuery } from '../../queries/query.ts';
+import { readDocumentView, readListQuery, viewsOf } from '../../queries/query.ts';
+import { readTargetAhead } from '../outlook/reading.ts';
 import { readAsOf, tellPosition } from '../past/as-of.ts';
 import { pageOf } from './listing.ts';
 import { sendRead, sendTexts } from './read-answers.ts';
-import { listTexts, type Serializer } from './serialize.ts';
+import { listTexts, type Serializer, serializerFor } from './serialize.ts';
 import { membersOf, membersToRead } from './view.ts';
 
 /** A collection to read from, how its documents are shown, and the descriptions of the routes. */
@@ -26,19 +28,22 @@ type Readable = {
 export function readingRoutes(path: string, { app, target, present, describe }: Readable): ServerRoute[] {
   const { slug } = target;
   const cursors = createCursors(app.idempotencySecret);
-  const callOf = (request: Request) => ({ app, request, target, present });
+  const views = viewsOf(app.model, target.model);
+  const presentIn = (ahead: Call | null) => (ahead ? serializerFor(ahead.app, ahead.target) : present);
   return [
     {
       method: 'GET',
       path,
       options: { auth: strategy, plugins: { openApi: describe.list } },
       handler: async (request, h) => {
-        const call = callOf(request);
-        const moment = await readAsOf(app, request, target);
+        const ahead = await readTargetAhead(app, request, target);
+        const moment = ahead ? null : await readAsOf(app, request, target);
+        const call = ahead ?? { app, request, target: await readDrafts(app, request, target) };
         const scope = await authorizeList(call);
-        const query = await readListQuery(request.query, app, {
+        const query = await readListQuery(request.query, call.app, {
           reach: () => reachOf(call),
           selectable: () => selectableOf(call),
+          views,
           placeOf: (cursor) => cursors.open(cursor, slug, request.query),
         });
         // A cursor keeps the position of the first page: a date of today names a later one by now.
@@ -46,7 +51,7 @@ export function readingRoutes(path: string, { app, target, present, describe }: 
         // A row rule, and the ranking of a search, need whole documents.
         const only = scope.row || query.search?.isRanked ? null : membersToRead(call, membersOf(query.view));
         const page = await pageOf(call, { ...query, only }, scope);
-        const texts = await present.texts(request, { texts: page.texts, only }, query.view);
+        const texts = await presentIn(ahead).texts(request, { texts: page.texts, only }, query.view);
         const mark = page.marks?.at(-1);
         const position = moment?.position ?? null;
         const next = page.hasNext && mark ? cursors.seal({ mark, position }, slug, request.query) : null;
@@ -58,12 +63,15 @@ export function readingRoutes(path: string, { app, target, present, describe }: 
       path: `${path}/{id}`,
       options: { auth: strategy, plugins: { openApi: describe.read } },
       handler: async (request, h) => {
-        const moment = await readAsOf(app, request, target);
-        const call = callOf(request);
+        const ahead = await readTargetAhead(app, request, target);
+        const moment = ahead ? null : await readAsOf(app, request, target);
+        const call = ahead ?? { app, request, target: await readDrafts(app, request, target) };
         const { text, version } = await readableDocument(call);
-        const view = await readDocumentView(request.query, app, () => selectableOf(call));
-        const answer = await present.text(request, text, view);
-        const tag = present.tag(version, answer, { view, isStored: moment === null });
+        const view = await readDocumentView(request.query, call.app, { selectable: () => selectableOf(call), views });
+        const answer = await presentIn(ahead).text(request, text, view);
+        const isDraft = call.target.view !== undefined;
+        const isStored = moment === null && !ahead && !isDraft;
+        const tag = present.tag(version, answer, { view, isStored, isDraft });
         return sendRead(h, answer, tag);
       },
     },

@@ -5,6 +5,7 @@ import { mediaRoot } from '../../../config/uploads.ts';
 import type { JoinSources } from '../../../projections/query/joins.ts';
 import type { Members, Page } from '../../../projections/query/lists.ts';
 import { someOf } from '../../access/document-access.ts';
+import { collectionInView, openedInView } from '../../access/draft-view.ts';
 import { filterableFields, queryableBy, readableFields, selectableFields } from '../../access/field-access.ts';
 import { type ListScope, scopeOfRelated } from '../../access/list-scope.ts';
 import type { App, Call, Join, RouteCall, Target } from '../../app.ts';
@@ -12,8 +13,9 @@ import { asOfFor } from '../../http/requests.ts';
 import type { PageRequest } from '../../queries/pages.ts';
 import type { ListQuery } from '../../queries/query.ts';
 import type { View } from '../../queries/selection.ts';
-import { plainTag, type Tag, textTag } from '../concurrency/etags.ts';
+import { draftTag, plainTag, type Tag, textTag } from '../concurrency/etags.ts';
 import { onRead } from '../hooks.ts';
+import { withLineMembers } from './line-members.ts';
 import { populate } from './populate.ts';
 import { membersOf, plainView } from './view.ts';
 
@@ -28,8 +30,11 @@ export type Serializer = {
   texts: (request: Request, page: StoredPage, view?: View) => readonly string[] | Promise<readonly string[]>;
   /** A document in memory, as it has just been written. */
   document: (request: Request, document: JsonObject, view?: View) => string | Promise<string>;
-  /** The tag of a version as it is shown: made of the version if the text is as it is stored, else of the answer. */
-  tag: (version: number, answer: string, shown?: { view?: View; isStored?: boolean }) => Tag;
+  /**
+   * The tag of a version as it is shown: made of the version if the text is as it is stored, else of the answer.
+   * `isDraft`: the answer is to a request about drafts.
+   */
+  tag: (version: number, answer: string, shown?: { view?: View; isStored?: boolean; isDraft?: boolean }) => Tag;
 };
 
 /** Decides once what has to be done to the documents of a target: if nothing, text goes out as it is. */
@@ -40,20 +45,21 @@ export function serializerFor(app: App, target: Target): Serializer {
   const isTaggedByVersion = isPlain && target.model.kind === 'collection';
 
   async function all(request: Request, stored: readonly JsonObject[], view: View): Promise<string[]> {
-    const call = { app, request, target };
+    const call = { app, request, target: openedInView(request, target) };
     const shown = await showAll(call, stored, membersOf(view));
     const answers = isAsStored(view) ? shown : await populate(call, shown, { view, show: showAll });
     return answers.map((document) => JSON.stringify(document));
   }
 
   function text(request: Request, stored: string, view = plainView): string | Promise<string> {
-    return isPlain && isAsStored(view) && !hasOldFile(request, target)
+    return isPlain && isAsStored(view) && !hasOldFile(request, target) && !openedInView(request, target).view
       ? stored
       : document(request, JSON.parse(stored), view);
   }
 
   function texts(request: Request, { texts, only }: StoredPage, view = plainView) {
-    if (isPlain && isAsStored(view) && !hasOldFile(request, target)) return texts;
+    const isInView = openedInView(request, target).view !== undefined;
+    if (isPlain && isAsStored(view) && !hasOldFile(request, target) && !isInView) return texts;
     if (only && isSelectedOnly(target, view)) return texts;
     return all(
       request,
@@ -67,10 +73,10 @@ export function serializerFor(app: App, target: Target): Serializer {
     return answer;
   }
 
-  function tag(version: number, answer: string, { view = plainView, isStored = true } = {}): Tag {
-    return isTaggedByVersion && isStored && isAsStored(view)
-      ? plainTag(version, app.etagSuffix)
-      : textTag(version, answer);
+  function tag(version: number, answer: string, { view = plainView, isStored = true, isDraft = false } = {}): Tag {
+    const tag =
+      isTaggedByVersion && isStored && isAsStored(view) ? plainTag(version, app.etagSuffix) : textTag(version, answer);
+    return isDraft ? draftTag(tag) : tag;
   }
 
   return { text, texts, document, tag };
@@ -79,6 +85,7 @@ export function serializerFor(app: App, target: Target): Serializer {
 /** Whether the selected members can be shown as they are stored. */
 function isSelectedOnly(target: Target, { depth, select }: View): boolean {
   if (depth > 0 || !select || isOfFiles(target)) return false;
+  if ([...select.members.keys()].some((name) => name.startsWith('__'))) return false;
   if ([...select.members.values()].some((inside) => !inside.isWhole || inside.members.size > 0)) return false;
   return !target.joins.some(({ name }) => select.members.has(name));
 }
@@ -95,14 +102,15 @@ async function showAll(call: Call, stored: readonly JsonObject[], wanted: Member
   const isWanted = (name: string) => !wanted || target.hasReadHooks || wanted.has(name);
   const joins = asOfFor(call.request)?.fold ? [] : target.joins.filter(({ name }) => isWanted(name));
   const joined = (await withJoins(call, stored, joins)).map((one) => withFoundUrl(call, one));
-  if (!target.hasReadHooks && !target.hasReadRules) return joined;
-  return Promise.all(
+  if (!target.hasReadHooks && !target.hasReadRules) return withLineMembers(call, joined, { stored, wanted });
+  const shown = await Promise.all(
     stored.map(async (doc, index) => {
       let result = joined[index] ?? doc;
       if (target.hasReadHooks) result = await onRead({ ...call, operation: 'read', doc }, result);
       return target.hasReadRules ? readableFields(call, result, String(doc.id ?? target.slug)) : result;
     }),
   );
+  return withLineMembers(call, shown, { stored, wanted });
 }
 
 function hasOldFile(request: Request, target: Target): boolean {
@@ -155,7 +163,7 @@ async function withJoins(call: Call, stored: readonly JsonObject[], joins: reado
  * read count for the limit.
  */
 async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly string[]): Promise<JoinSources> {
-  const target = app.collections.get(join.collection);
+  const target = await collectionInView({ app, request }, join.collection);
   const call = target && { app, request, target };
   const scope = call && (await scopeOfRelated(call));
   if (!scope) return new Map();
@@ -164,9 +172,9 @@ async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly 
   if (row === 'none') return new Map();
   const limit = row ? null : join.limit;
   const moment = asOfFor(request);
-  const sources = moment
-    ? await app.past.sources(moment.position, join.field, { ids, where })
-    : join.sources({ ids, where, limit });
+  const { view, tables } = call.target;
+  const now = () => (view ? view.sources(join.field, { ids, where }) : join.sources({ ids, where, limit }));
+  const sources = moment ? await app.past.sources(moment.position, { ...join.field, tables }, { ids, where }) : now();
   const readable = row && (await readableIn(call, [...sources.values()].flat(), row));
   const shown = [...sources].map(([id, all]) => {
     const some = readable ? all.filter((one) => readable.has(one)) : all;

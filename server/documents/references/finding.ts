@@ -2,9 +2,11 @@ import type { Collection, Global } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import type { Where } from '../../../projections/query/where.ts';
 import { mayRead } from '../../access/access.ts';
+import { readableDraft } from '../../access/document-access.ts';
+import { inView } from '../../access/draft-view.ts';
 import { queryableBy, readableFields } from '../../access/field-access.ts';
 import { scopeOfRelated } from '../../access/list-scope.ts';
-import type { Call, RouteCall } from '../../app.ts';
+import type { Call, RouteCall, Target } from '../../app.ts';
 import { asOfFor } from '../../http/requests.ts';
 import type { AnswerOf } from '../../openapi/answers.ts';
 import { newestFirst } from '../../reads/ranking.ts';
@@ -44,10 +46,16 @@ export async function referencesTo(
   return { references, total };
 }
 
+/** Whether a document of a target, or one that refers to it, may have a draft. */
+export function mayHaveDrafts({ collections, globals }: RouteCall['app'], { model, slug }: Target): boolean {
+  const sources = [...collections.values(), ...globals.values()].filter((source) => pointsAt(source, slug));
+  return model.drafts !== null || sources.some((source) => source.model.drafts !== null);
+}
+
 async function* sourcesOf({ app, request }: RouteCall, to: ReferredDocument): AsyncGenerator<Source> {
   for (const target of app.collections.values()) {
     if (!pointsAt(target, to.slug)) continue;
-    const call: Call<Collection> = { app, request, target };
+    const call: Call<Collection> = { app, request, target: await inView({ app, request }, target) };
     const scope = await scopeOfRelated(call);
     if (!scope) continue;
     for (const pointer of await pointersOf(call, to)) {
@@ -120,7 +128,8 @@ async function shows(
 
 async function referencesOfGlobal(call: Call<Global>, to: ReferredDocument): Promise<Reference[]> {
   const { target } = call;
-  const document = await readableGlobal(call);
+  const draft = call.request.app.view ? await readableDraft(call, target.slug) : null;
+  const document: JsonObject | null = draft ? JSON.parse(draft.text) : await readableGlobal(call);
   if (!document) return [];
   const paths = pathsTo(call, await readableFields(call, document, target.slug), to);
   const title = titleOf(target, document, await showableIn(call));

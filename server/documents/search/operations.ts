@@ -1,6 +1,7 @@
 import type { Model } from '../../../config/model.ts';
 import type { ApiOperation } from '../../openapi/operation.ts';
 import { json, refusalOfSearch, refusals } from '../../openapi/responses.ts';
+import { draftViewOf } from '../../queries/query.ts';
 import { searchParameters } from './parameters.ts';
 
 /** `GET /api/search` */
@@ -15,7 +16,7 @@ export function searchOperation(model: Model): ApiOperation {
       'newest 500 are ranked. The search covers fields that the caller may read, in documents that the caller may read. ' +
       '`title` is the field that the configuration names as title, else the first text, the name of the file, or the id. ' +
       '`excerpt` is HTML: escaped text with `<mark>` around the words; empty if no text may be shown outside of its document.',
-    query: searchParameters,
+    query: { ...searchParameters, ...draftViewOf(...collections) },
     answers: {
       200: json('The documents that match.', 'Found'),
       ...refusals([400, 500]),

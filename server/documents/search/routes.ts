@@ -3,12 +3,14 @@ import type { Collection } from '../../../config/model.ts';
 import { type TextField, textIn } from '../../../config/text-fields.ts';
 import type { SearchTerm } from '../../../projections/tables/words.ts';
 import { credentialNeeded } from '../../access/access.ts';
+import { inView, readDraftsOfAny } from '../../access/draft-view.ts';
 import { authorizeList, type ListScope, scopeOfRelated } from '../../access/list-scope.ts';
 import type { App, Call, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { actorOf } from '../../http/requests.ts';
 import type { AnswerOf } from '../../openapi/answers.ts';
 import { readQuery } from '../../queries/parameters.ts';
+import { draftViewOf } from '../../queries/query.ts';
 import type { RankedDocument } from '../../reads/ranking.ts';
 import { type Best, perform, type Read } from '../../reads/reads.ts';
 import { readMany } from '../read/reading.ts';
@@ -30,12 +32,14 @@ type SearchQuery = { terms: readonly SearchTerm[]; limit: number };
 
 /** The route of the search in all collections. */
 export function search(server: Server, app: App): void {
+  const parameters = { ...searchParameters, ...draftViewOf(...app.model.collections.values()) };
   server.route({
     method: 'GET',
     path: '/api/search',
     options: { auth: strategy, plugins: { openApi: () => searchOperation(app.model) } },
     handler: async (request): Promise<AnswerOf<'Found'>> => {
-      const { q, limit, collections } = readQuery(searchParameters, request.query, app);
+      await readDraftsOfAny(app, request);
+      const { q, limit, collections } = readQuery(parameters, request.query, app);
       const scopes = await scopesOf(app, request, collections);
       const found: SearchResult[] = [];
       for (const { call, scope } of scopes) found.push(await findIn(call, scope, { terms: q, limit }));
@@ -70,7 +74,7 @@ async function scopesOf(app: App, request: Request, slugs: readonly string[] | n
   }
   const scoped: ScopedCall[] = [];
   for (const target of targetsOf(app, slugs)) {
-    const call = { app, request, target };
+    const call = { app, request, target: await inView({ app, request }, target) };
     const scope = slugs ? await authorizeList(call) : await scopeOfRelated(call);
     if (scope) scoped.push({ call, scope });
   }

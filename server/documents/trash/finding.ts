@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../config/schema.ts';
 import { documentStream } from '../../../events/facts/catalogue.ts';
 import type { EventFilter } from '../../../projections/tables/audit.ts';
 import { may, unlessFaulty, unlessRefused, verdictOf } from '../../access/access.ts';
+import { mayReadDraft } from '../../access/draft-view.ts';
 import { newestOf } from '../../access/past-documents.ts';
 import { type AuditRights, auditRightsOf } from '../../access/rights.ts';
 import type { App, Call, RouteCall } from '../../app.ts';
@@ -15,11 +16,17 @@ import { showableIn, titleOf } from '../search/titles.ts';
 /** A deleted document as the trash shows it. `version` is its last version; what the caller may not know is null. */
 type TrashEntry = AnswerOf<'Trash'>['docs'][number];
 
-/** The trash of a collection, and the operations whose rule must be asked about each deleted document. */
-export type Bin = { call: Call<Collection>; asked: readonly ('read' | 'delete')[] };
+/**
+ * The trash of a collection, and the operations whose rule must be asked about each deleted document. `seesDrafts`: the
+ * caller may read some drafts.
+ */
+export type Bin = { call: Call<Collection>; asked: readonly ('read' | 'delete')[]; seesDrafts: boolean };
 
-/** A deleted document: `until` is the position of the event that deleted it. */
-type Deletion = { id: string; until: number; version: number };
+/**
+ * A deleted document: `until` is the position of the event that deleted it. `isDraft`: its last state is a draft that
+ * was not public.
+ */
+type Deletion = { id: string; until: number; version: number; isDraft: boolean };
 
 const needed = ['read', 'delete'] as const;
 
@@ -36,7 +43,9 @@ export async function binOf(call: Call<Collection>): Promise<Bin | (typeof neede
     if (verdict === 'refused') return operation;
     if (verdict !== 'allowed') asked.push(operation);
   }
-  return { call, asked };
+  const hasDrafts = call.target.model.drafts !== null;
+  const seesDrafts = hasDrafts && (await unlessRefused(verdictOf(call, 'readDrafts', null), 'refused')) !== 'refused';
+  return { call, asked, seesDrafts };
 }
 
 /**
@@ -56,9 +65,12 @@ export async function trashIn(
   const upTo = asOfFor(request)?.position ?? Number.MAX_SAFE_INTEGER;
   for await (const positions of deletionsIn(app, bins, upTo)) {
     for (const bin of bins) {
-      for (const gone of bin.call.target.documents.goneAt(positions, upTo)) {
+      const shown = new Set<string>();
+      for (const gone of goneIn(bin, positions, upTo)) {
         await pace();
-        if (await unlessFaulty(call, isShown(bin, gone), false)) found.push({ bin, gone });
+        if (shown.has(gone.id) || !(await unlessFaulty(call, isShown(bin, gone), false))) continue;
+        shown.add(gone.id);
+        found.push({ bin, gone });
       }
     }
   }
@@ -70,6 +82,21 @@ export async function trashIn(
     if (one) trashed.push(one);
   }
   return { trashed, total: found.length };
+}
+
+/**
+ * The documents of a bin that ended at one of these positions and are gone: first those that were drafts then, if the
+ * caller may read drafts, then those that were public. One that was both comes twice.
+ */
+function goneIn({ call, seesDrafts }: Bin, positions: readonly number[], upTo: number): Deletion[] {
+  const { documents, draftDocuments } = call.target;
+  const ended = documents.goneAt(positions, upTo).map((gone) => ({ ...gone, isDraft: false }));
+  if (!draftDocuments) return ended;
+  const drafts = seesDrafts ? draftDocuments.goneAt(positions, upTo).map((gone) => ({ ...gone, isDraft: true })) : [];
+  // A document that came back is in one of the tables.
+  return [...drafts, ...ended].filter(
+    ({ id, isDraft }) => (isDraft ? documents : draftDocuments).asOf(id, upTo) === null,
+  );
 }
 
 /** The positions of deletions up to a position, piece by piece. */
@@ -86,20 +113,26 @@ async function* deletionsIn({ auditIndex }: App, bins: readonly Bin[], upTo: num
 }
 
 /** The document as it last was; null if it has been erased meanwhile. */
-function lastOf({ target }: Call, { id, until }: Deletion): { document: JsonObject; position: number } | null {
-  const last = target.documents.asOf(id, until - 1);
+function lastOf({ target }: Call, { id, until, isDraft }: Deletion): { document: JsonObject; position: number } | null {
+  const documents = isDraft ? target.draftDocuments : target.documents;
+  const last = documents?.asOf(id, until - 1) ?? null;
   return last && { document: JSON.parse(last.text), position: until - 1 };
 }
 
 /** With `asOf`, the rules are also asked about the document as it is today, or as it last was. */
 async function isShown({ call, asked }: Bin, gone: Deletion): Promise<boolean> {
-  if (asked.length === 0) return true;
-  const states = [lastOf(call, gone), ...(asOfFor(call.request) ? [newestOf(call, gone.id)] : [])];
+  const { isDraft } = gone;
+  const operations = isDraft ? (['readDrafts', ...asked.filter((one) => one !== 'read')] as const) : asked;
+  if (operations.length === 0) return true;
+  const isOfToday = asOfFor(call.request) !== null && !isDraft;
+  const newest = isDraft ? call.target.lines?.(gone.id).draft : null;
+  if (newest && !(await mayReadDraft(call, newest))) return false;
+  const states = [lastOf(call, gone), ...(isOfToday ? [newestOf(call, gone.id)] : [])];
   for (const state of states) {
     if (!state) return false;
     const { document, position } = state;
-    for (const operation of asked) {
-      if (!(await may(call, operation, { doc: () => document, data: null, position }))) return false;
+    for (const operation of operations) {
+      if (!(await may(call, operation, { doc: () => document, data: null, position, isDraft }))) return false;
     }
   }
   return true;

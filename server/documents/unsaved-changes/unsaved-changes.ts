@@ -13,8 +13,9 @@ import { requireLiving, requireUser } from '../../callers/sessions.ts';
 import type { AnswerOf } from '../../openapi/answers.ts';
 import { entriesOf, type PageRequest } from '../../queries/pages.ts';
 import { expectedVersions } from '../concurrency/etags.ts';
+import { maySee } from '../drafts/rights.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
-import { currentOf, streamOf } from '../write/current.ts';
+import { currentOf, lineOf, linesOf, streamOf } from '../write/current.ts';
 import { usualQuotas } from './keeping.ts';
 
 /** An unsaved change as answers show it, without its data. `id` is null for a global; `updatedAt` is ISO 8601. */
@@ -130,29 +131,42 @@ async function isShown({ app, request }: RouteCall, { target: stream }: UnsavedC
       false,
     );
   }
-  const current = currentOf(target, id);
-  return current !== null && mayRead(call, current.document);
+  const worked = await workedOn(call, id);
+  return worked !== null && (worked.isDraft || (await mayRead(call, worked.document)));
 }
 
-async function requireWritable(call: Call, { kind, target, id }: Subject, data: JsonObject): Promise<void> {
-  if (kind === 'new') return authorize(call, 'create', { doc: () => null, data });
+/** The state of a document that a user works on: its draft if they may read it, else what is public. */
+async function workedOn(call: Call, id: string): Promise<{ document: JsonObject; isDraft: boolean } | null> {
+  const { target } = call;
+  const draft = target.lines && lineOf(target, linesOf(call, id), 'draft');
+  const shown = draft && target.documentOf(id, draft.document);
+  if (shown && (await maySee(call, 'draft', shown))) return { document: shown, isDraft: true };
   const current = currentOf(target, id);
-  if (!current) return refuseMissing(call, 'update', id);
-  return authorize(call, 'update', { doc: () => current.document, data });
+  return current && { document: current.document, isDraft: false };
+}
+
+async function requireWritable(call: Call, { kind, id }: Subject, data: JsonObject): Promise<void> {
+  if (kind === 'new') return authorize(call, 'create', { doc: () => null, data });
+  const worked = await workedOn(call, id);
+  if (!worked) return refuseMissing(call, 'update', id);
+  const { document, isDraft } = worked;
+  return authorize(call, 'update', { doc: () => document, data, isDraft });
 }
 
 /** A rule that looks at the document says nothing about a change to a document that is not there yet. */
-async function requireReadable(call: Call, { kind, target, id }: Subject): Promise<void> {
+async function requireReadable(call: Call, { kind, id }: Subject): Promise<void> {
   if (kind === 'new') return authorizeInAdvance(call, 'read', null);
-  const current = currentOf(target, id);
-  if (!current) return refuseMissing(call, 'read', id);
-  return authorize(call, 'read', { doc: () => current.document, data: null });
+  const worked = await workedOn(call, id);
+  if (!worked) return refuseMissing(call, 'read', id);
+  const { document, isDraft } = worked;
+  if (!isDraft) await authorize(call, 'read', { doc: () => document, data: null });
 }
 
 /** A document or a user may have been erased while the change was kept: then nothing stays. */
 async function forgetErased({ app, request }: RouteCall, { kind, target, id }: Subject): Promise<void> {
   const { category, id: user } = requireUser(request);
-  if (kind === 'document' && !target.documents.exists(id)) {
+  const isThere = target.documents.exists(id) || target.draftDocuments?.exists(id) === true;
+  if (kind === 'document' && !isThere) {
     await app.unsavedChanges.forget(documentStream(target.category, id));
     throw new DomainError('not_found', `there is no document ${show(id)} in ${target.slug}`);
   }

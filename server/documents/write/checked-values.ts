@@ -1,3 +1,4 @@
+import type { Validator } from '../../../config/documents.ts';
 import { InvalidBody } from '../../../config/invalid-body.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { hasChangeHooks } from '../../../config/traits.ts';
@@ -28,10 +29,14 @@ export async function checkedValues(
 }
 
 /** The values of a body before any hook. @throws DomainError `validation_failed`. */
-export async function validValues(hookContext: Writing, body: unknown): Promise<JsonObject> {
+export async function validValues(
+  hookContext: Writing,
+  body: unknown,
+  validator: Validator = hookContext.target.validator,
+): Promise<JsonObject> {
   const { request, target, operation, doc } = hookContext;
   noteRequest(request);
-  const values = await hintedValues({ request, target }, operation, body);
+  const values = await hintedValues({ request, target, validator }, operation, body);
   checkRelations(hookContext, values, doc);
   return values;
 }
@@ -41,11 +46,11 @@ export async function validValues(hookContext: Writing, body: unknown): Promise<
  * caller.
  */
 export async function hintedValues(
-  asked: Pick<Writing, 'request' | 'target'>,
+  asked: Pick<Writing, 'request' | 'target'> & { validator?: Validator },
   operation: Writing['operation'],
   body: unknown,
 ): Promise<JsonObject> {
-  const { validator } = asked.target;
+  const { validator = asked.target.validator } = asked;
   try {
     return operation === 'create' ? validator.create(body) : validator.update(body);
   } catch (error) {
@@ -58,7 +63,8 @@ export async function hookedValues(
   hookContext: Writing,
   values: JsonObject,
   file: FileValues | null = null,
+  validator: Validator = hookContext.target.validator,
 ): Promise<JsonObject> {
   if (!hasChangeHooks(hookContext.target.model)) return values;
-  return beforeChange(hookContext, file ? { ...file, ...values } : values);
+  return beforeChange(hookContext, file ? { ...file, ...values } : values, validator);
 }

@@ -91,7 +91,7 @@ async function find(write: Write, id: string): Promise<Current> {
 }
 
 /** A document after a write; `hookContext` is null if nothing has changed. */
-type WriteResult = { hookContext: HookContext | null; document: JsonObject; version: number };
+export type WriteResult = { hookContext: HookContext | null; document: JsonObject; version: number };
 
 /** Answers with the document as its hooks leave it, as far as the caller may read it now. */
 export async function answerChange(

@@ -4,7 +4,7 @@ import type { Field } from '../../../config/model.ts';
 import { objectsIn } from '../../../config/nesting.ts';
 import { type Json, type JsonObject, memberOf } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
-import type { App, Call } from '../../app.ts';
+import type { App, Call, Target } from '../../app.ts';
 
 const maxErrors = 100;
 
@@ -38,11 +38,16 @@ export function danglingIn(app: App, fields: readonly Field[], values: JsonObjec
     const target = app.collections.get(slug);
     const isList = Array.isArray(value);
     for (const [index, id] of (isList ? value : [value]).entries()) {
-      if (found.length >= maxErrors || target?.documents.exists(String(id))) continue;
+      if (found.length >= maxErrors || (target && isThere(target, String(id)))) continue;
       found.push({ field: isList ? `${path}.${index}` : path, id, slug });
     }
   });
   return found;
+}
+
+/** Whether there is a document, public or not. */
+function isThere({ documents, draftDocuments }: Target, id: string): boolean {
+  return documents.exists(id) || draftDocuments?.exists(id) === true;
 }
 
 /** The ids by which a document refers to others, at any depth: the collection and the path of each. */

@@ -4,6 +4,7 @@ import { strategy } from '../../callers/authentication.ts';
 import type { Intake } from '../../files/uploads/intake.ts';
 import { noPayload } from '../../http/body.ts';
 import type { ApiOperation } from '../../openapi/operation.ts';
+import { createLine, removeLine, updateLine } from '../drafts/line-writes.ts';
 import { create, remove, update } from './document-writes.ts';
 import { perform, receive, type Writable, writeOf } from './write-steps.ts';
 
@@ -19,6 +20,9 @@ export function writingRoutes(
   writable: Writable<Collection>,
   { intake, describe }: Features,
 ): ServerRoute[] {
+  const run = writable.target.lines
+    ? { create: createLine, update: updateLine, remove: removeLine }
+    : { create, update, remove };
   return [
     {
       method: 'POST',
@@ -28,7 +32,7 @@ export function writingRoutes(
         plugins: { openApi: describe.create, takes: ['idempotency-key'] },
         ...intake.options('create'),
       },
-      handler: async (_request, h) => (await perform(await receive(writable, h, 'create'), create)).code(201),
+      handler: async (_request, h) => (await perform(await receive(writable, h, 'create'), run.create)).code(201),
     },
     {
       method: 'PATCH',
@@ -38,7 +42,7 @@ export function writingRoutes(
         plugins: { openApi: describe.update, takes: ['if-match', 'idempotency-key'] },
         ...intake.options('update'),
       },
-      handler: async (_request, h) => perform(await receive(writable, h, 'update'), update),
+      handler: async (_request, h) => perform(await receive(writable, h, 'update'), run.update),
     },
     {
       method: 'DELETE',
@@ -49,7 +53,7 @@ export function writingRoutes(
         plugins: { openApi: describe.delete, takes: ['if-match', 'idempotency-key'] },
       },
       handler: (_request, h) => {
-        return perform(writeOf(writable, h, { operation: 'delete', body: null, upload: null, data: null }), remove);
+        return perform(writeOf(writable, h, { operation: 'delete', body: null, upload: null, data: null }), run.remove);
       },
     },
   ];

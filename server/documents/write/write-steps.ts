@@ -3,9 +3,12 @@ import type { Collection, Global } from '../../../config/model.ts';
 import type { Current } from '../../../events/facts/documents.ts';
 import type { Change } from '../../../events/facts/log.ts';
 import { requireCredential } from '../../access/access.ts';
+import type { Right } from '../../access/rules.ts';
 import type { App, Call, Target } from '../../app.ts';
 import type { ReceivedContent, Upload } from '../../files/uploads/receive.ts';
+import { isDraftAsked } from '../drafts/asking.ts';
 import type { Serializer } from '../read/serialize.ts';
+import type { Line } from './current.ts';
 
 /** A request about documents of a target, and how they are shown. */
 export type ShownCall = Call & { present: Serializer };
@@ -30,8 +33,16 @@ export type Write = ShownCall & {
   upload: Upload | null;
   /** The body as rules see it: with the values of the file. */
   data: unknown;
+  /** The lines that it is about, where there are drafts; null without drafts. */
+  lines: WrittenLines | null;
   steps: readonly WriteStep[];
 };
+
+/**
+ * The lines of a document that a write is about. `addressed` is the line that `If-Match` is held against, `answered`
+ * the line that the answer shows; `right` is what the caller needs to get the answer again.
+ */
+export type WrittenLines = { addressed: Line; answered: Line; right: Right };
 
 /**
  * A decision on a document: `change` is null if the document stays as it is. `version` is the version of its stream
@@ -77,10 +88,18 @@ export async function receive(writable: Writable, h: ResponseToolkit, operation:
 export function writeOf(
   { app, target, present, steps }: Writable,
   h: ResponseToolkit,
-  { operation, body, upload, data }: ReceivedContent & Pick<Write, 'operation'>,
+  { operation, body, upload, data, lines }: ReceivedContent & Pick<Write, 'operation'> & Partial<Pick<Write, 'lines'>>,
 ): Write {
-  const write: Write = { app, request: h.request, target, present, h, operation, body, upload, data, steps: [] };
+  const { request } = h;
+  const own = lines ?? linesIn({ request, target }, operation);
+  const write: Write = { app, request, target, present, h, operation, body, upload, data, lines: own, steps: [] };
   return { ...write, steps: steps.map((step) => step(write)) };
+}
+
+function linesIn(call: Pick<Call, 'request' | 'target'>, right: Write['operation']): WrittenLines | null {
+  if (!call.target.lines) return null;
+  const line = isDraftAsked(call) ? 'draft' : 'public';
+  return { addressed: line, answered: line, right };
 }
 
 /** Takes a write through its steps. `run` decides, records and answers, and takes the steps between these. */

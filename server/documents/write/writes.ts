@@ -1,6 +1,6 @@
 import { DomainError, inBody } from '../../../config/errors.ts';
 import { batchStream } from '../../../events/facts/catalogue.ts';
-import { freeAmong } from '../../../events/facts/claims.ts';
+import { freeAmong, partsOfScope } from '../../../events/facts/claims.ts';
 import type { Actor } from '../../../events/facts/envelope.ts';
 import { type Change, type Claim, type Command, changeOf, type FirstAnswer } from '../../../events/facts/log.ts';
 import type { App, RouteCall } from '../../app.ts';
@@ -161,13 +161,14 @@ export function keptByOthers(
 
 /** The refusal of a change whose unique values other documents have. */
 export function taken(claims: readonly Pick<Claim, 'scope'>[]): DomainError {
-  const errors = claims.map(({ scope }) => {
-    return { ...inBody(fieldOf(scope), 'unique'), message: `${fieldOf(scope)} is taken by another document` };
+  const fields = new Set(claims.map(({ scope }) => fieldOf(scope)));
+  const errors = [...fields].map((field) => {
+    return { ...inBody(field, 'unique'), message: `${field} is taken by another document` };
   });
   return new DomainError('unique', errors.map(({ message }) => message).join('; '), errors);
 }
 
 /** The path of the field of a unique value. */
 export function fieldOf(scope: string): string {
-  return scope.slice(scope.indexOf('.') + 1);
+  return partsOfScope(scope).path;
 }

@@ -3,9 +3,10 @@ import { isObject, type JsonObject } from '../../../config/schema.ts';
 import { hidesByHooks, isWhollyQueryable } from '../../../config/traits.ts';
 import { type Current, decideGlobalUpdate, decideUpdate } from '../../../events/facts/documents.ts';
 import type { Change } from '../../../events/facts/log.ts';
-import { mayRead } from '../../access/access.ts';
 import { readableWith, seesStored } from '../../access/field-access.ts';
 import type { Call, Target } from '../../app.ts';
+import { maySee } from '../drafts/rights.ts';
+import type { Line } from './current.ts';
 import type { Write } from './write-steps.ts';
 
 /** The members that the server sets; the id and the version of a write tell as much. */
@@ -55,10 +56,15 @@ function decide({ app, target }: Call, id: string, { current, values, isSame = f
 }
 
 /** Whether the caller may read all of these values, which a document has, as they are stored. */
-export async function readsAll(call: Call, document: JsonObject, values: JsonObject): Promise<boolean> {
+export async function readsAll(
+  call: Call,
+  document: JsonObject,
+  values: JsonObject,
+  line: Line = 'public',
+): Promise<boolean> {
   const { target } = call;
   if (Object.keys(values).length === 0 || seesStored(call)) return true;
-  if (!(await mayRead(call, document))) return false;
+  if (!(await maySee(call, line, document))) return false;
   if (target.hasReadHooks && !areQueryable(target, values)) return false;
   return !target.hasReadRules || isDeepStrictEqual(await readableWith(call, values, [document]), values);
 }

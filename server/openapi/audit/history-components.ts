@@ -22,6 +22,7 @@ import {
 import { actor, eventType, seenEvent } from './event-components.ts';
 
 const gone = described(isTrue, 'Present if the payload was erased.');
+const withheld = described(isTrue, 'Present if the event is about a draft that the caller may not see.');
 const reason = described(orNull(text), 'The reason that the caller gave, or null. Only with `payloads`.');
 const rule = described(
   text,
@@ -47,7 +48,7 @@ const whatHappened = {
   actor: refTo('Actor', actor),
 };
 const changed = described(listOf(text), 'Top-level fields, by their names of today. Only with `payloads`.');
-const entry = closed({ ...whatHappened, reason, rule, changed, erased: gone }, namesOf(whatHappened));
+const entry = closed({ ...whatHappened, reason, rule, changed, erased: gone, withheld }, namesOf(whatHappened));
 const accountEntry = closed({ ...whatHappened, reason, rule, erased: gone }, namesOf(whatHappened));
 
 const subjectRef = refTo('Subject', subject);
@@ -70,8 +71,10 @@ const documentVersion = closed(
     ...thatVersion,
     document: described(
       orNull(anyObject),
-      'The whole document after the event, in the names and fields of that time; null if there was none.',
+      'The whole document after the event, in the names and fields of that time; null if there was none. With drafts, ' +
+        'the newest state for a caller who may see drafts, else the public one.',
     ),
+    published: described(orNull(anyObject), 'Where there are drafts: its public state, null if nothing was public.'),
     erased: gone,
     event: seenEvent,
   },
@@ -118,15 +121,20 @@ const globalDiff = { global: subjectRef, ...ends, fields: fieldChanges, patch };
 const documentDiff = { document: subjectRef, ...ends, fields: orNull(fieldChanges), patch: orNull(patch) };
 
 const noVersion: Shape<null> = { type: 'integer', nullable: true, enum: [null] };
+const blamedEvent = closed({ ...whatHappened, reason, rule }, ['reason', ...namesOf(whatHappened)]);
+const publishedBy = described(
+  either(refTo('BlamedEvent', blamedEvent), nothing),
+  'In a history with drafts: the event that made the value public; null if it is not public.',
+);
 const blameField = described(
   either(
-    closed({ field: text, value: anything, ...whatHappened, reason, rule }, [
+    closed({ field: text, value: anything, ...whatHappened, reason, rule, published: publishedBy }, [
       'field',
       'value',
       'reason',
       ...namesOf(whatHappened),
     ]),
-    closed({ field: text, value: anything, version: noVersion }),
+    closed({ field: text, value: anything, version: noVersion, published: publishedBy }, ['field', 'value', 'version']),
   ),
   'A field, its value, and the event that set it; `version` is null if no event did.',
 );
@@ -147,13 +155,14 @@ export const historySchemas = {
   InvitationHistory: accountHistoryOf('invitation'),
   DocumentThen: documentVersion,
   AccountThen: closed({ ...thatVersion, event: seenEvent }),
-  Admission: closed({ ...admission, erased: gone }, namesOf(admission)),
+  Admission: closed({ ...admission, erased: gone, withheld }, namesOf(admission)),
   PatchOperation: operation,
   DocumentDiff: described(
     closed({ ...documentDiff, erased: gone }, namesOf(documentDiff)),
     '`fields` and `patch` are null if one of the two versions was erased.',
   ),
   GlobalDiff: closed(globalDiff),
+  BlamedEvent: blamedEvent,
   BlameField: blameField,
   DocumentBlame: blameOf('document'),
   GlobalBlame: blameOf('global'),

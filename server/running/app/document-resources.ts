@@ -6,6 +6,8 @@ import { groups } from '../../documents/groups/routes.ts';
 import { media } from '../../documents/media/routes.ts';
 import { preview } from '../../documents/preview/routes.ts';
 import { references } from '../../documents/references/routes.ts';
+import { releases } from '../../documents/releases/routes.ts';
+import { reviews } from '../../documents/reviews/routes.ts';
 import { schemas } from '../../documents/schemas.ts';
 import { search } from '../../documents/search/routes.ts';
 import { trash } from '../../documents/trash/routes.ts';
@@ -22,7 +24,8 @@ export const documentResources: readonly Resource[] = [
   trash,
   globals,
   media,
+  releases,
 ];
 
 /** The routes for those who edit documents: previews, unsaved changes, fields, search. */
-export const editingResources: readonly Resource[] = [preview, unsavedChanges, schemas, search];
+export const editingResources: readonly Resource[] = [preview, unsavedChanges, schemas, search, reviews];

@@ -44,6 +44,7 @@ type OpenOptions = {
   | 'preferences'
   | 'unsavedChanges'
   | 'previews'
+  | 'previewTokens'
   | 'replays'
   | 'keyService'
   | 'notary'

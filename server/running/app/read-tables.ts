@@ -7,6 +7,7 @@ import { keepRows } from '../../../projections/query/kept-rows.ts';
 import { openAccounts } from '../../../projections/tables/accounts.ts';
 import { openApiKeys } from '../../../projections/tables/api-keys.ts';
 import { openAuditIndex } from '../../../projections/tables/audit.ts';
+import { openReleases } from '../../../projections/tables/releases.ts';
 import { openDatabase } from '../../../storage/sqlite.ts';
 import { readCondition } from '../../access/conditions.ts';
 import type { App } from '../../app.ts';
@@ -34,6 +35,7 @@ type ReadTables = Targets &
     | 'userOf'
     | 'readCondition'
     | 'apiKeys'
+    | 'releases'
   >;
 
 type Options = {
@@ -71,5 +73,6 @@ export function openReadTables(parts: Parts, { model, threadData, metrics, snaps
     userOf: (collection, id) => readUser(targets, collection, id),
     readCondition: (target, condition) => readCondition(targets, target, condition),
     apiKeys: openApiKeys(db),
+    releases: openReleases(db),
   };
 }

@@ -1,4 +1,4 @@
-import { compileValidator, defaultDocument } from '../../../config/documents.ts';
+import { compileDraftValidator, compileValidator, defaultDocument } from '../../../config/documents.ts';
 import type { Collection, Global, Model } from '../../../config/model.ts';
 import { dataFields } from '../../../config/schema.ts';
 import { compileDocument, compileGlobal, compileShape } from '../../../config/shape.ts';
@@ -6,9 +6,11 @@ import { searchedFields } from '../../../config/text-fields.ts';
 import { hasReadHooks, hasReadRules, queryableFields } from '../../../config/traits.ts';
 import { globalStream } from '../../../events/facts/catalogue.ts';
 import { uniqueFields } from '../../../events/facts/claims.ts';
-import { openDocuments } from '../../../projections/query/documents.ts';
+import { type Documents, openDocuments } from '../../../projections/query/documents.ts';
 import { type JoinField, oldestFirst, openJoin } from '../../../projections/query/joins.ts';
 import type { CollectionCaches } from '../../../projections/query/kept-rows.ts';
+import { openLines, openReviews } from '../../../projections/query/lines.ts';
+import { openOverlay } from '../../../projections/query/overlay-documents.ts';
 import { interruptible } from '../../../projections/tables/interruption.ts';
 import { type Tables, tablesOf } from '../../../projections/tables/tables.ts';
 import { late, type Sqlite } from '../../../storage/sqlite.ts';
@@ -56,19 +58,42 @@ export function openTargets({ db, model, keep }: Options): Targets {
   };
 }
 
+/** The tables of a target, and its documents by queries that do not ask, and that ask whether they may go on. */
+type OpenedTables = { tables: Tables; documents: Documents; asking: () => Documents };
+
+/** Opens the drafts of a target, and the views in which they are in the place of its documents. */
+function openDrafts(
+  db: Sqlite,
+  { tables, over, documents, asking }: OpenedTables & { over: Tables },
+): { documents: Documents; overlay: Target['overlay'] } {
+  const drafts = openDocuments(db, over);
+  const layers = { under: documents, over: drafts };
+  const asked = late(() => ({ under: asking(), over: openDocuments(db, interruptible(over)) }));
+  const open = late(() => openOverlay(db, { under: tables, over, documents: layers, interruptible: asked }));
+  return { documents: drafts, overlay: (shown) => open()(shown) };
+}
+
 type TargetTables = { tables: Tables; kept: CollectionCaches };
 
 function openTarget<M extends Collection | Global>(db: Sqlite, model: M, { tables, kept }: TargetTables): Target<M> {
   const fields = dataFields(model.schema.fields);
   const isGlobal = model.kind === 'global';
   const shape = compileShape(fields);
+  const documents = openDocuments(db, tables, { kept });
+  const asking = late(() => openDocuments(db, interruptible(tables)));
+  const drafts = tables.drafts && openDrafts(db, { tables, over: tables.drafts, documents, asking });
   return {
     model,
     slug: model.slug,
     category: model.category,
-    documents: openDocuments(db, tables, { kept }),
-    interruptible: late(() => openDocuments(db, interruptible(tables))),
+    documents,
+    lines: tables.drafts && openLines(db, tables, tables.drafts),
+    openReviews: tables.drafts && openReviews(db, tables.drafts),
+    draftDocuments: drafts?.documents ?? null,
+    overlay: drafts?.overlay ?? null,
+    interruptible: asking,
     validator: compileValidator(model),
+    draftValidator: model.drafts && compileDraftValidator(model, model.drafts),
     documentOf: isGlobal ? compileGlobal(fields) : compileDocument(fields, model.upload ? model.slug : null),
     defaults: isGlobal ? () => shape(defaultDocument(model.fields)) : null,
     unique: isGlobal ? [] : uniqueFields(model.category, model.schema.fields),

@@ -95,12 +95,14 @@ export function createAccountService(options: Options): AccountService {
 
   function announce(baseUrl: string): AccountLinks {
     if (!app) return { setupUrl: null, mailUrl: null };
-    const { site, accounts, userOf, appendAnyway: append } = app;
+    const { site, accounts, releases, events, userOf, appendAnyway: append } = app;
+    const titleOf = (id: string) => releases.find(id)?.title ?? null;
     const { token } = passwords;
     if (mailer) {
       lease = openMailLease?.(() => reactor?.wake()) ?? null;
       const sweepSeconds = lease ? { sweepSeconds: sweepSecondsOfNode } : {};
-      const given = { model, baseUrl, site, accounts, userOf, token, append, mailer, log, now };
+      const eventAt = (position: number) => events.range(position - 1, position)[0] ?? null;
+      const given = { model, baseUrl, site, accounts, userOf, titleOf, token, eventAt, append, mailer, log, now };
       reactor = startReactor({ ...given, lease, ...sweepSeconds });
     }
     return { setupUrl: setupUrlOf(app, baseUrl, token), mailUrl: mailer?.caught?.url ?? null };

@@ -1,10 +1,14 @@
 import { DomainError } from '../../../config/errors.ts';
 import type { Model } from '../../../config/model.ts';
+import { hasDrafts } from '../../../config/traits.ts';
 import { createKeyService } from '../../accounts/keys/service.ts';
 import { openSlotCounts } from '../../callers/answer-slots.ts';
+import { openDuePublisher } from '../../documents/releases/due.ts';
 import { type Phase, setState } from '../../platform/state.ts';
 import { openMissingList } from '../../reads/missing-list.ts';
+import type { OpenApp } from '../app/open-app.ts';
 import type { Directory } from '../directory.ts';
+import { type DueReleases, openDueReleases } from '../due-releases.ts';
 import type { MetricSources } from '../metrics/readings.ts';
 import { cannotReloadNode, refuseForNodes } from '../nodes/limits.ts';
 import type { ThreadData } from '../thread-data.ts';
@@ -118,6 +122,7 @@ async function openEngine(foundation: Foundation): Promise<EngineReady> {
   });
   const { client, prepare } = foundation.parts.add(configurations, ({ close }) => close());
   await openMail(started, opened, openClient);
+  const dueReleases = openDue(started, opened, client);
   return {
     size: opened.size,
     unsigned,
@@ -125,7 +130,11 @@ async function openEngine(foundation: Foundation): Promise<EngineReady> {
     client,
     prepare,
     observed: observedOf(started, opened),
-    announce: (reachable) => announce(started, opened.model, reachable),
+    announce(reachable) {
+      const addresses = announce(started, opened.model, reachable);
+      dueReleases?.begin();
+      return addresses;
+    },
   };
 }
 
@@ -201,6 +210,33 @@ async function openMail(
   if (model.adminCollection === null || options.isBrief) return;
   parts.add(accounts, ({ closeMail }) => closeMail());
   await accounts.open(openClient(options.loaded, null).openHere(), id);
+}
+
+/** Opens a publisher for the releases that are due, to be closed soon. */
+function openPublisher(app: OpenApp) {
+  return { publish: openDuePublisher(app), close: app.close };
+}
+
+/** Makes releases ready to be published at their times; null without drafts. */
+function openDue(
+  { foundation, logWriter: { upToDate } }: StartedParts,
+  { readFile, model }: OpenedLog,
+  client: Configurations['client'],
+): DueReleases | null {
+  const { options, parts, clock, now, mayRecord } = foundation;
+  const { node, isBrief, log } = options;
+  if (isBrief || !hasDrafts(model)) return null;
+  const openLease =
+    node && ((onGained: () => void) => node.openLogLease({ name: 'releases', onGained, mayTake: mayRecord, upToDate }));
+  const due = openDueReleases({
+    readFile,
+    openPublisher: () => openPublisher(client().openHere()),
+    clock,
+    now,
+    openLease,
+    log,
+  });
+  return parts.add(due, ({ close }) => close());
 }
 
 function observedOf({ foundation, logWriter, checkpointing }: StartedParts, { readFile }: OpenedLog): MetricSources {

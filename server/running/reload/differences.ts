@@ -30,6 +30,7 @@ const named: Record<string, string> = {
   hasPublicHistory: 'history',
   requiresReason: 'requireReason',
   isQueryable: 'queryable',
+  validates: 'validate',
 };
 /** Options of the configuration that `false` turns off. */
 const switches = ['admin', 'rateLimit'] as const;
@@ -89,6 +90,7 @@ function noteKind(facts: Facts, path: string, one: Collection | Global): void {
   noteWhole(facts, path);
   if ('auth' in schema) noteWhole(facts, `${path}.auth`);
   if ('upload' in schema) noteWhole(facts, `${path}.upload`);
+  if ('drafts' in schema) noteWhole(facts, `${path}.drafts`);
   noteOptions(facts, path, one);
   noteOptions(facts, path, { labels: Reflect.get(schema, 'labels'), label: Reflect.get(schema, 'label') });
   noteOption(facts, `${path}.renamedFrom`, { value: Reflect.get(schema, 'renamedFrom'), isStored: false });
@@ -141,7 +143,8 @@ function noteOptions(facts: Facts, path: string, options: object): void {
 function noteOption(facts: Facts, path: string, { value, isStored }: { value: unknown; isStored: boolean }): void {
   if (value === undefined || value === null || value === false) return;
   if (typeof value === 'object' && !Array.isArray(value)) {
-    for (const [name, inner] of Object.entries(value)) noteOption(facts, `${path}.${name}`, { value: inner, isStored });
+    for (const [name, inner] of Object.entries(value))
+      noteOption(facts, `${path}.${named[name] ?? name}`, { value: inner, isStored });
   } else facts.set(path, { value: digestOf(value), isStored });
 }
 

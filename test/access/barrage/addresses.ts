@@ -63,9 +63,15 @@ const places: Record<string, (asked: { path: string; ids: Ids }) => readonly str
   id: ({ path, ids }) => {
     if (/\/invit(es|ations)\/\{id\}/.test(path)) return [ids.invitation];
     if (path.startsWith('/api/keys/')) return [ids.key];
+    if (path.startsWith('/api/releases/')) return [ids.release];
+    if (path.startsWith('/api/preview-tokens/')) return [ids.viewToken];
     if (path.startsWith('/api/webhooks/')) return [ids.delivery];
     const [, slug = ''] = /\/([\w-]+)\/\{id\}/.exec(path) ?? [];
     return ids.documents[slug] ?? [];
+  },
+  document: ({ path, ids }) => {
+    const [, slug = ''] = /\/items\/([\w-]+)\//.exec(path) ?? [];
+    return (ids.documents[slug] ?? []).slice(0, 1);
   },
   version: () => ['1', '2'],
   position: ({ path, ids }) => (path.includes('erasures') ? [String(ids.erasure)] : ['1', String(ids.position)]),
@@ -128,6 +134,9 @@ const values: Record<string, (asked: Asked) => readonly string[]> = {
   complete: flags,
   state: () => ['parked', 'pending'],
   dryRun: () => ['true'],
+  draft: () => ['true'],
+  release: ({ ids }) => [ids.release],
+  preview: () => ['x'],
   proven: () => ['true'],
 };
 

@@ -72,6 +72,7 @@ export const config = {
         { name: 'posts', type: 'join', collection: 'posts', on: 'author' },
       ],
     },
+    { slug: 'articles', drafts: true, access: { read: yes, ...writers }, fields: [title] },
     {
       slug: 'vaults',
       admin: { searchFields: ['title'] },

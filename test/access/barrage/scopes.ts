@@ -1,12 +1,13 @@
-import type { Operation as Right } from '../../../config/model.ts';
+import type { Operation } from '../../../config/model.ts';
 import { keyRouteOf, keyRoutes } from '../../../server/callers/key-routes.ts';
+import type { ApiOperation } from '../../../server/openapi/operation.ts';
 import type { Route } from './routes.ts';
 
 /** Parts of the history, and the right to erase. */
 export type AuditPart = 'headers' | 'payloads' | 'export' | 'erase';
 
 /** The one right of a key, or what a route needs of one. */
-export type Grant = { right: Right; kind: 'collection' | 'global'; slug: string } | { audit: AuditPart };
+export type Grant = { right: Operation | 'draft'; kind: 'collection' | 'global'; slug: string } | { audit: AuditPart };
 
 /**
  * Any key passes, whatever it may do, or none does, with why and how it is refused; else one of these lists, and all in
@@ -63,6 +64,9 @@ const knownNeeds: Record<string, Need> = {
   search: 'any',
   readBatch: 'any',
   listAllTrash: 'any',
+  listReviews: 'any',
+  listPreviewTokens: { never: 'no key uses tokens of views', status: 403 },
+  revokePreviewToken: { never: 'no key uses tokens of views', status: 403 },
   readOpenApi: { never: 'it needs read of all collections and globals', status: 403 },
   audit_openApi: { oneOf: auditParts.map((audit) => [{ audit }]) },
   createPreviewToken: { oneOf: [[{ right: 'update', kind: 'collection', slug: 'posts' }]] },
@@ -74,6 +78,8 @@ const alsoNeeded: Record<string, (slug: string) => readonly Grant[]> = {
   restoreGlobal: () => [{ audit: 'payloads' }, readsAll],
   // The call that is undone has created posts.
   undoBatch: () => [{ right: 'delete', kind: 'collection', slug: 'posts' }],
+  refuseReview: (slug) => [{ right: 'draft', kind: 'collection', slug }],
+  refuseReviewGlobal: (slug) => [{ right: 'draft', kind: 'global', slug }],
   listTrash: (slug) => (['read', 'delete'] as const).map((right) => ({ right, kind: 'collection', slug })),
 };
 
@@ -90,6 +96,8 @@ export function keyNeed(route: Route): Need {
       return { never: 'it needs a user', status: 401 };
     case 'manager':
       return { never: 'no key manages keys', status: 403 };
+    case 'releaser':
+      return { never: 'no key uses releases', status: 403 };
     case 'eraser':
       return { oneOf: [[{ audit: 'erase' }, { right: 'delete', kind: 'collection', slug: 'posts' }]] };
     case 'auditor': {
@@ -105,9 +113,15 @@ export function keyNeed(route: Route): Need {
         return { never: 'its accounts are closed to keys', status: 403 };
       if (declared !== 'scopes') missing(name);
       const also = alsoNeeded[kind]?.(target.slug) ?? [];
-      return { oneOf: [[{ right, kind: target.kind, slug: target.slug }, ...also]] };
+      return { oneOf: [[{ right: operationOf(right), kind: target.kind, slug: target.slug }, ...also]] };
     }
   }
+}
+
+/** The operation of scopes that holds a right. */
+function operationOf(right: Extract<ApiOperation['caller'], { kind: 'admitted' }>['right']): Operation | 'draft' {
+  if (right === 'publish') return 'update';
+  return right === 'readDrafts' ? 'draft' : right;
 }
 
 /** The need of a route that no document describes. */

@@ -20,6 +20,8 @@ export type Ids = {
   /** The position at which all was there. */
   position: number;
   erasure: number;
+  release: string;
+  viewToken: string;
 };
 
 /** A service in which each canary is in its place, and its callers. */
@@ -130,6 +132,10 @@ export async function createWorld(service: Pick<HereService, 'url' | 'setupUrl'>
   const reason = 'asked for on paper';
   const erasure = await made('POST', '/api/audit/erasures', { body: { collection: 'posts', id: erased.id, reason } });
 
+  const article = await create('articles', { title: 'open' });
+  await made('PATCH', collection('articles', `/${article.id}?draft=true`), { body: { title: 'not public' } });
+  const unpublished = await made('POST', collection('articles', '?draft=true'), { body: { title: 'not public' } });
+
   await made('PATCH', '/api/globals/site', { body: { title: 'open', hidden: canary('siteHidden') } });
   await made('PATCH', '/api/globals/closed', { body: { title: canary('closed') } });
   await made('PUT', `/api/drafts/posts/${open.id}`, {
@@ -143,6 +149,11 @@ export async function createWorld(service: Pick<HereService, 'url' | 'setupUrl'>
   await made('PATCH', '/api/preferences', { ...admin, body: { seen: canary('preference') } });
   const kept = { collection: 'posts', id: open.id, data: { title: canary('preview') } };
   const { token: previewToken } = await made('POST', '/api/preview-token', { ...admin, body: kept });
+  const items = [{ collection: 'articles', id: article.id, action: 'publish' }];
+  const { id: release } = await made('POST', '/api/releases', { ...admin, body: { title: 'planned', items } });
+  const view = { view: { release }, expiresIn: 3600 };
+  const { token: viewToken } = await made('POST', '/api/preview-token', { ...admin, body: view });
+  const { docs: viewTokens } = await made('GET', '/api/preview-tokens', admin);
   const docs = [
     { title: 'open', status: 'open' },
     { title: 'open too', status: 'open' },
@@ -154,12 +165,13 @@ export async function createWorld(service: Pick<HereService, 'url' | 'setupUrl'>
   return {
     url,
     callers,
-    secrets: [...tokens, ...secrets, previewToken],
+    secrets: [...tokens, ...secrets, previewToken, viewToken],
     ids: {
       documents: {
         posts: [open.id, draft.id, trashed.id, erased.id],
         people: [openPerson.id, person.id],
         vaults: [vault.id],
+        articles: [article.id, unpublished.id],
         files: [openFile.id, file.id],
         members: [member.id],
         admins: [user.id],
@@ -174,6 +186,8 @@ export async function createWorld(service: Pick<HereService, 'url' | 'setupUrl'>
       delivery: open.id,
       position,
       erasure: erasure.position,
+      release,
+      viewToken: viewTokens[0].id,
     },
   };
 }

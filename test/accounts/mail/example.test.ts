@@ -34,7 +34,15 @@ describe('The templates in the documentation', () => {
       const url = linkOf(kind, { slug: 'editors', urls: {}, isInAdmin: true, baseUrl }, name === null ? 'TOKEN' : null);
       const user = name === null ? null : { id: 'u1', collection: 'editors', email: 'ada@example.org', name };
       const expiresAt = name === null ? new Date('2027-03-04T12:00:00Z') : null;
-      const args = { collection: 'editors', email: 'ada@example.org', user, url, expiresAt };
+      const args = {
+        collection: 'editors',
+        email: 'ada@example.org',
+        user,
+        url,
+        expiresAt,
+        review: null,
+        release: null,
+      };
       return writeMessage({ kind, args, baseUrl, template: config.email.templates[kind], log });
     };
     const invitation = await write('invitation', null);

@@ -4,7 +4,14 @@ import type { MailArgs, MailKind, MailTemplate } from '../../../config/model.ts'
 import { linkOf, type MailMessage, tokenKindOf, writeMessage } from '../../../server/accounts/mail/messages.ts';
 import { type LogLine, openLog } from './post-office.ts';
 
-const kinds: MailKind[] = ['invitation', 'welcome', 'passwordReset', 'passwordChanged'];
+const kinds: MailKind[] = [
+  'invitation',
+  'welcome',
+  'passwordReset',
+  'passwordChanged',
+  'reviewRequested',
+  'reviewRefused',
+];
 const baseUrl = 'https://cms.example.org';
 const args: MailArgs = {
   collection: 'editors',
@@ -12,6 +19,15 @@ const args: MailArgs = {
   user: null,
   url: 'https://cms.example.org/account/editors/accept-invite?token=abc',
   expiresAt: new Date('2027-03-04T05:06:07Z'),
+  review: {
+    collection: 'posts',
+    global: null,
+    id: 'post-1',
+    version: 7,
+    note: 'Please look at the numbers.\n\nThey are new.',
+    by: { id: 'user-1', collection: 'editors', email: 'bob@example.org' },
+  },
+  release: null,
 };
 
 async function written(
@@ -61,6 +77,28 @@ describe('A message in our own words', () => {
     for (const kind of ['invitation', 'passwordReset'] as const) {
       assert.match((await written(kind)).text, /The link works once, until 4 March 2027 at 05:06 UTC\./);
     }
+  });
+
+  it('says whose review is asked for, of what, with the note in paragraphs', async () => {
+    const { text, html } = await written('reviewRequested');
+    assert.match(
+      text,
+      /^bob@example\.org asks you .* to review a document of posts \(version 7\) at cms\.example\.org/m,
+    );
+    assert.match(text, /\n\nPlease look at the numbers\.\n\nThey are new\.\n\n/);
+    assert.match(html, /<p>Please look at the numbers\.<\/p>\n<p>They are new\.<\/p>/);
+    const global = { collection: null, global: 'site', id: null, version: 2, note: null, by: null };
+    const { text: refused } = await written('reviewRefused', { review: global });
+    assert.match(refused, /^An editor did not approve the global site \(version 2\) at cms\.example\.org/m);
+  });
+
+  it('links to the draft in the admin application, if the recipient works there', () => {
+    const pages = { slug: 'editors', urls: {}, baseUrl, review: args.review };
+    assert.equal(linkOf('reviewRequested', { ...pages, isInAdmin: true }, null), `${baseUrl}/admin/c/posts/post-1`);
+    assert.equal(linkOf('reviewRequested', pages, null), null);
+    const global = { collection: null, global: 'site', id: null, version: 2, note: null, by: null };
+    const toSite = linkOf('reviewRefused', { ...pages, review: global, isInAdmin: true, site: 'north' }, null);
+    assert.equal(toSite, `${baseUrl}/admin/g/site?site=north`);
   });
 
   it('has no link if there is no page to go to', async () => {
@@ -136,7 +174,7 @@ describe('The page that a mail links to', () => {
   });
 
   it('carries the token of an invitation or of a reset, if there is one', () => {
-    assert.deepEqual(kinds.map(tokenKindOf), ['invite', null, 'reset', null]);
+    assert.deepEqual(kinds.map(tokenKindOf), ['invite', null, 'reset', null, null, null]);
   });
 });
 

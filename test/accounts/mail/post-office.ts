@@ -61,6 +61,7 @@ export function mailOf(parts: Partial<OutgoingMail> = {}): OutgoingMail {
   return {
     kind: 'welcome',
     event: '0198c1de-0000-7000-8000-000000000001',
+    messageId: parts.event ?? '0198c1de-0000-7000-8000-000000000001',
     to: 'ada@example.org',
     subject: 'Welcome',
     text: 'Hello\n',

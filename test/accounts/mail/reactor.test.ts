@@ -46,7 +46,7 @@ function worldOf(t: TestContext): World {
     const isInvitation = kind === 'invitation';
     const hasToken = isInvitation || kind === 'passwordReset';
     if (!isInvitation) users.set(id, { id, collection: 'editors', email: `${id}@example.org` });
-    const mail = {
+    const mail: WaitingMail = {
       event: `0198c1de-0000-7000-8000-${String(position).padStart(12, '0')}`,
       position,
       stream: isInvitation
@@ -59,6 +59,7 @@ function worldOf(t: TestContext): World {
       token: hasToken ? `token-id-${position}` : null,
       expiresAt: hasToken ? Date.now() + 3_600_000 : null,
       since: Date.now(),
+      about: null,
       ...parts,
     };
     waiting.push(mail);
@@ -80,6 +81,7 @@ function worldOf(t: TestContext): World {
       accounts: { waitingMails: () => [...waiting] },
       userOf: (_slug, id) => users.get(id) ?? null,
       token: (kind, slug, id) => `${kind}.${slug}.${id}`,
+      eventAt: () => null,
       append,
       mailer,
       log,

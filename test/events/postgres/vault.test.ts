@@ -141,6 +141,30 @@ const call: fc.Arbitrary<Call> = fc.oneof(
       await port.previews.get(`d${at - ago - 2}`, at),
     ],
   })),
+  fc.tuple(key, fc.nat(20)).map(([maker, life]) => ({
+    name: `previewTokens.add ${maker} ${life}`,
+    run: async ({ previewTokens }: VaultPort, at: number) => {
+      const token = {
+        id: `t${at}`,
+        hash: `h${at}`,
+        maker,
+        view: '{"draft":true}',
+        createdAt: at,
+        expiresAt: at + life,
+      };
+      const isKept = await previewTokens.add(token, { now: at, most: 3 });
+      return [isKept, await previewTokens.find(`h${at}`, at), await previewTokens.all(at)];
+    },
+  })),
+  key.map((maker) => ({
+    name: `previewTokens.forget ${maker}`,
+    run: async ({ previewTokens }: VaultPort, at: number) => {
+      await previewTokens.forget(maker);
+      const [newest] = await previewTokens.all(at);
+      if (newest) await previewTokens.delete(newest.id);
+      return previewTokens.all(at);
+    },
+  })),
   key.map((one) => ({
     name: `previews.forget ${one}`,
     run: async (port: VaultPort, at: number) => [

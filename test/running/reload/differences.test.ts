@@ -22,7 +22,7 @@ const base = () => ({
     },
     { slug: 'users', auth: { maxLoginAttempts: 5 }, fields: [] as Record<string, unknown>[] },
   ] as Record<string, unknown>[],
-  globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text' }] }],
+  globals: [{ slug: 'site', drafts: true, fields: [{ name: 'name', type: 'text' }] } as Record<string, unknown>],
 });
 
 /** A part of a configuration by its path, for a change. */
@@ -91,6 +91,10 @@ describe('The differences of two configurations', () => {
       ],
       [(c) => Object.assign(at(c, 'collections', 0), { history: 'public' }), `${posts}.history was added`],
       [
+        (c) => Object.assign(at(c, 'globals', 0), { drafts: { validate: true } }),
+        'globals.site.drafts.validate was added',
+      ],
+      [
         (c) => Object.assign(at(c, 'collections', 1, 'auth'), { maxLoginAttempts: 6 }),
         'collections.users.auth.maxLoginAttempts was changed',
       ],
@@ -111,6 +115,11 @@ describe('The differences of two configurations', () => {
     const cases: [Change, string][] = [
       [(c) => at(c, 'collections', 0, 'fields').push({ name: 'x', type: 'text', label: 'X' }), `${posts}.x was added`],
       [(c) => at(c, 'collections', 0, 'fields').splice(2, 1), `${posts}.seo was removed`],
+      [
+        (c) => Object.assign(at(c, 'collections', 0), { drafts: { validate: true } }),
+        'collections.posts.drafts was added',
+      ],
+      [(c) => Object.assign(at(c, 'globals', 0), { drafts: false }), 'globals.site.drafts was removed'],
       [(c) => at(c, 'collections', 0, 'fields').reverse(), `the order of ${posts} was changed`],
       [(c) => Object.assign(at(c, 'collections', 0, 'fields', 0), { unique: true }), `${posts}.title.unique was added`],
       [

@@ -1,7 +1,7 @@
 import { Drawer } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useDialog } from '../../parts/dialog.ts';
-import type { Collection } from '../../schema/model.ts';
+import { type Collection, isOfDrafts } from '../../schema/model.ts';
 import { useCollection } from '../../service/model.tsx';
 import { useAccount } from '../../service/session.ts';
 import { useWords } from '../../words/index.ts';
@@ -42,7 +42,8 @@ function DrawerForm({
     Level,
     CreateDrawer,
   });
-  useSaveKey(editor.save);
+  const publish = isOfDrafts(collection) && collection.access.publish ? editor.publish : undefined;
+  useSaveKey(editor.save, publish);
   const dialog = useDialog(onClose);
   const { root } = editor;
   useEffect(() => {
@@ -56,7 +57,7 @@ function DrawerForm({
       <FailureBand editor={editor} />
       <FormBody editor={editor} facts={null} />
       <div className={styles.drawerFoot}>
-        <SaveActions editor={editor} />
+        <SaveActions editor={editor} publishing={null} publish={publish} />
       </div>
     </Drawer>
   );

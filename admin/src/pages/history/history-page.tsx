@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useParams, useSearchParams } from 'wouter';
 import type { Field } from '../../schema/fields.ts';
-import type { Collection } from '../../schema/model.ts';
+import { type Collection, viewOf } from '../../schema/model.ts';
 import { titleOf } from '../../schema/titles.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { client, versionOf } from '../../service/client.ts';
@@ -33,7 +33,7 @@ function DocumentHistory({ collection, id }: { collection: Collection; id: strin
   const { history, shell } = useWords();
   const isNow = useAsOf() === null;
   const { data, error } = useRead([...keys.document(slug, id), 'version'], async (reading) => {
-    const document = await client.collection(slug).findOne(id, reading);
+    const document = await client.collection(slug).findOne(id, { ...reading, ...viewOf(collection) });
     return document && { document, version: versionOf(client.etagOf(document)) };
   });
   const absence = useAbsence({ slug, id }, data === null);
@@ -47,7 +47,7 @@ function DocumentHistory({ collection, id }: { collection: Collection; id: strin
   return (
     <HistoryView
       key={id}
-      target={{ kind: 'collection', slug, id, fields, requireReason }}
+      target={{ kind: 'collection', slug, id, fields, requireReason, view: viewOf(collection) }}
       title={title}
       address={addresses.document(slug, id)}
       crumbs={[
@@ -69,12 +69,19 @@ export function GlobalHistoryPage() {
   const asOf = useAsOf();
   const { data, error } = useRead(
     [...keys.global(slug), 'version'],
-    async (reading) => versionOf(client.etagOf(await client.global(slug).get(reading))),
+    async (reading) =>
+      versionOf(client.etagOf(await client.global(slug).get({ ...reading, ...(global && viewOf(global)) }))),
     { enabled: asOf !== null && global !== undefined },
   );
   if (global === undefined) return <NotFound />;
   if (asOf !== null && data === undefined && error === null) return <Loading />;
-  const target = { kind: 'global', slug, fields: global.fields as Field[], requireReason: false } as const;
+  const target = {
+    kind: 'global',
+    slug,
+    fields: global.fields as Field[],
+    requireReason: false,
+    view: viewOf(global),
+  } as const;
   const address = addresses.global(slug);
   return (
     <HistoryView

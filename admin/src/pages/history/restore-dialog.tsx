@@ -33,7 +33,7 @@ export function RestoreDialog({ target, version, onClose }: Props) {
         await forget(target.slug);
       }}
     >
-      <p>{history.restoreText}</p>
+      <p>{target.view.draft ? history.restoreDraftText : history.restoreText}</p>
       {error !== null && <Failure error={error} />}
       {error === null && data === undefined && <Loading />}
       {data !== undefined && <Plan plan={data} target={target} />}

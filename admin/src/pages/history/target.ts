@@ -2,8 +2,8 @@ import type { RestorePlan, RestoreSource, StreamState, Version } from '../../../
 import type { Field } from '../../schema/fields.ts';
 import { client, reasonOfTrial } from '../../service/client.ts';
 
-/** A document or global whose history is shown. */
-export type Target = { slug: string; fields: Field[]; requireReason: boolean } & (
+/** A document or global whose history is shown; `view` is the option of calls that are about its draft. */
+export type Target = { slug: string; fields: Field[]; requireReason: boolean; view: { draft?: true } } & (
   | { kind: 'collection'; id: string }
   | { kind: 'global' }
 );
@@ -53,14 +53,21 @@ export async function readHistory(
 
 /** Reads what a restore would change. */
 export function planRestore(target: Target, source: RestoreSource, signal: AbortSignal): Promise<RestorePlan> {
-  const options = { dryRun: true, signal, ...reasonOfTrial } as const;
+  const options = { dryRun: true, signal, ...reasonOfTrial, ...target.view } as const;
   return target.kind === 'global'
     ? client.global(target.slug).restore(source, options)
     : client.collection(target.slug).restore(target.id, source, options);
 }
 
-/** Restores a version. */
+/** Restores a version: into the draft, if the user works on drafts. */
 export async function restore(target: Target, source: RestoreSource, options: { reason?: string }): Promise<void> {
-  if (target.kind === 'global') await client.global(target.slug).restore(source, options);
-  else await client.collection(target.slug).restore(target.id, source, options);
+  const ofDraft = { ...options, draft: true } as const;
+  const isDraft = target.view.draft === true;
+  if (target.kind === 'global') {
+    const { restore: make } = client.global(target.slug);
+    await (isDraft ? make(source, ofDraft) : make(source, options));
+  } else {
+    const { restore: make } = client.collection(target.slug);
+    await (isDraft ? make(target.id, source, ofDraft) : make(target.id, source, options));
+  }
 }

@@ -65,9 +65,11 @@ function VersionButton({ version, fields, isSelected, open }: ButtonProps) {
   );
 }
 
-/** The kind of an event in words: `document.restored` is "Restored". */
+/** The kind of an event in words: `document.restored` is "Restored", `document.draft.updated` "Saved a draft". */
 function kindOf(type: string, { kinds }: Words['history']): string {
-  const name = type.split('.').at(-1) ?? '';
+  const [, part = '', ofDraft] = type.split('.');
+  if (ofDraft === 'restored') return kinds.restoredDraft;
+  const name = ofDraft === 'created' || ofDraft === 'updated' ? 'savedDraft' : (ofDraft ?? part);
   return name in kinds ? kinds[name as keyof typeof kinds] : kinds.other;
 }
 

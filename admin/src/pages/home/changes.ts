@@ -52,7 +52,8 @@ function changeOf({ header, data, context }: LogEvent, model: Model): Change[] {
     recordedAt: header.recordedAt,
     actor: header.actor,
     reason: typeof context?.reason === 'string' ? context.reason : null,
-    fields: kind === 'updated' ? Object.keys(set).filter((name) => !silent.includes(name)) : [],
+    fields:
+      kind === 'updated' || kind === 'savedDraft' ? Object.keys(set).filter((name) => !silent.includes(name)) : [],
   };
   if (first === 'globals') {
     const global = model.globals.get(second);

@@ -3,7 +3,7 @@ import { ActorName } from '../../parts/actors.tsx';
 import { Panel, panelStyles } from '../../parts/panel.tsx';
 import { Ago } from '../../parts/times.tsx';
 import { fieldAt, labelOf } from '../../schema/fields.ts';
-import { groupsOf } from '../../schema/model.ts';
+import { groupsOf, viewOfAny } from '../../schema/model.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
 import { everyEntry } from '../../service/every-page.ts';
@@ -42,7 +42,9 @@ export function HomePage() {
 function Counts() {
   const { home, shared } = useWords();
   const model = useModel();
-  const { data } = useRead(keys.counts, (reading) => client.counts(reading), { keep: true });
+  const { data } = useRead(keys.counts, (reading) => client.counts({ ...reading, ...viewOfAny(model) }), {
+    keep: true,
+  });
   const collections = groupsOf(model).flatMap((group) => group.collections);
   if (collections.length === 0) return null;
   return (

@@ -10,6 +10,7 @@ import { useWords } from '../../words/index.ts';
 import { BulkBar } from './bulk/bulk-bar.tsx';
 import { useSelection } from './bulk/use-selection.ts';
 import { FilterBar } from './filter/filter-bar.tsx';
+import { StatusFilter } from './filter/status-filter.tsx';
 import styles from './list-page.module.css';
 import { ListEmpty, ListProblem } from './list-states.tsx';
 import { NewButton } from './new-button.tsx';
@@ -34,7 +35,7 @@ function List({ collection }: { collection: Collection }) {
   const state = useListState(collection);
   useKeptView(state);
   const { data, error, isPlaceholderData, refetch } = useRows(state);
-  const selection = useSelection(`${state.view.q} ${JSON.stringify(state.filter)} ${asOf}`);
+  const selection = useSelection(`${state.view.q} ${JSON.stringify(state.filter)} ${state.view.status} ${asOf}`);
   const [isPicking, setPicking] = useState(false);
   const isPhone = useMediaQuery('(width < 48rem)', undefined, { getInitialValueInEffect: false });
   // biome-ignore lint/correctness/useExhaustiveDependencies: each page of rows begins at its top
@@ -73,7 +74,10 @@ function List({ collection }: { collection: Collection }) {
         isPhone={isPhone}
         picking={canChange && isPhone ? { isPicking, setPicking } : null}
       />
-      <FilterBar state={state} errors={error?.errors ?? []} isPhone={isPhone} />
+      <div className={styles.filters}>
+        <StatusFilter state={state} />
+        <FilterBar state={state} errors={error?.errors ?? []} isPhone={isPhone} />
+      </div>
       {canChange && <BulkBar state={state} selection={selection} total={data?.total ?? 0} />}
       {state.view.broken !== null ? null : error !== null ? (
         <ListProblem state={state} error={error} again={() => void refetch()} />

@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core';
 import type { ApiError } from '../../../../client/index.ts';
+import { isOfDrafts } from '../../schema/model.ts';
 import { Failure, Notice } from '../../shell/page.tsx';
 import { useWords } from '../../words/index.ts';
 import { problemOf } from './filter/filter.ts';
@@ -10,7 +11,7 @@ import type { ListState } from './view/use-list.ts';
 
 /** A list without rows: the reason, and a button that helps. */
 export function ListEmpty({ state, total }: { state: ListState; total: number }) {
-  const { list } = useWords();
+  const { list, drafts } = useWords();
   const { collection, view, filter } = state;
   const chipText = useChipText(state);
   if (total > 0) {
@@ -23,7 +24,8 @@ export function ListEmpty({ state, total }: { state: ListState; total: number })
     );
   }
   const conditions = filter.items.map(chipText).join(filter.joint === 'all' ? ` ${list.and} ` : ` ${list.or} `);
-  const texts = [view.q === '' || !state.isSearchable ? '' : `“${view.q}”`, conditions].filter(Boolean);
+  const status = isOfDrafts(collection) && view.status !== null ? drafts.filters[view.status] : '';
+  const texts = [view.q === '' || !state.isSearchable ? '' : `“${view.q}”`, status, conditions].filter(Boolean);
   if (texts.length === 0) {
     return (
       <Notice icon="list" title={list.noDocuments(collection.plural)}>
@@ -35,7 +37,7 @@ export function ListEmpty({ state, total }: { state: ListState; total: number })
   return (
     <Notice icon="search" title={list.noMatch(collection.plural)}>
       <p className={styles.cause}>{texts.join(', ')}</p>
-      <Button variant="default" onClick={() => state.change({ q: '', where: null })}>
+      <Button variant="default" onClick={() => state.change({ q: '', where: null, status: null })}>
         {list.clearFilters}
       </Button>
     </Notice>

@@ -29,6 +29,7 @@ const lists: Line[] = [
 
 const documents: Line[] = [
   ['save', 'mod S'],
+  ['publish', 'mod ⇧ S'],
   ['preview', 'mod ⇧ P'],
   ['history', 'h'],
   ['versions', '[ ]'],

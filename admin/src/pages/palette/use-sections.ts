@@ -1,5 +1,5 @@
 import { useDebouncedValue } from '@mantine/hooks';
-import type { Collection, Model } from '../../schema/model.ts';
+import { type Collection, type Model, viewOf, viewOfAny } from '../../schema/model.ts';
 import { titleField, titleOf } from '../../schema/titles.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
@@ -51,7 +51,7 @@ function useHits(words: string) {
   const isWanted = isNow && /[\p{L}\p{N}]/u.test(wanted) && words.trim() !== '';
   const { data, isFetching, error } = useRead(
     ['search', wanted],
-    ({ signal }) => client.search(wanted, { limit: mostHits, signal }),
+    ({ signal }) => client.search(wanted, { limit: mostHits, signal, ...viewOfAny(model) }),
     { enabled: isWanted, keep: true },
   );
   const shown = isWanted ? data : undefined;
@@ -91,8 +91,10 @@ function useRecentOptions(isShown: boolean): Option[] {
     async (reading) => {
       const read = slugs.map(async (slug) => {
         const ids = recent.filter((one) => one.slug === slug).map(({ id }) => id);
-        const select = [titleField(model.collections.get(slug) as Collection)];
-        const query = { where: { id: { in: ids } }, select, limit: ids.length, count: 'none' as const, ...reading };
+        const collection = model.collections.get(slug) as Collection;
+        const select = [titleField(collection)];
+        const found = { where: { id: { in: ids } }, select, limit: ids.length, count: 'none' as const };
+        const query = { ...found, ...reading, ...viewOf(collection) };
         const { docs } = await client.collection(slug).find(query);
         return docs.map((document) => [`${slug}/${document.id}`, document] as const);
       });

@@ -1,6 +1,6 @@
 import { useParams, useSearchParams } from 'wouter';
 import { Pager } from '../../parts/pager.tsx';
-import type { Collection } from '../../schema/model.ts';
+import { type Collection, viewOf } from '../../schema/model.ts';
 import { titleOf } from '../../schema/titles.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
@@ -29,10 +29,12 @@ function References({ collection, id }: { collection: Collection; id: string }) 
   const page = Math.max(1, Math.trunc(Number(search.get('page'))) || 1);
   const { slug } = collection;
   const isNow = useAsOf() === null;
-  const document = useRead(keys.document(slug, id), (reading) => client.collection(slug).findOne(id, reading));
+  const document = useRead(keys.document(slug, id), (reading) =>
+    client.collection(slug).findOne(id, { ...reading, ...viewOf(collection) }),
+  );
   const { data, error, refetch } = useRead(
     ['references', slug, id, { page }],
-    (reading) => client.collection(slug).references(id, { ...reading, limit: perPage, page }),
+    (reading) => client.collection(slug).references(id, { ...reading, ...viewOf(collection), limit: perPage, page }),
     { keep: true, enabled: document.data !== null },
   );
   const crumbs = [{ title: collection.plural, to: addresses.list(slug) }];

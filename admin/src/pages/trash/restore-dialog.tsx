@@ -4,7 +4,7 @@ import { textOfValue } from '../../parts/texts.ts';
 import { tell } from '../../parts/toast.ts';
 import { useFormatters } from '../../parts/use-texts.ts';
 import { fieldAt, labelOf } from '../../schema/fields.ts';
-import type { Collection } from '../../schema/model.ts';
+import { type Collection, viewOf } from '../../schema/model.ts';
 import { client, reasonOfTrial } from '../../service/client.ts';
 import { useCollection } from '../../service/model.tsx';
 import { forget, messageOf, useRead } from '../../service/queries.ts';
@@ -18,10 +18,11 @@ export function RestoreDialog({ deleted, close }: { deleted: Trashed; close: () 
   const { trash } = useWords();
   const collection = useCollection(deleted.collection);
   const { id, version } = deleted;
+  const view = collection ? viewOf(collection) : {};
   const { restore } = client.collection(deleted.collection);
   const name = deleted.title ?? collection?.singular ?? deleted.collection;
   const { data, error } = useRead(['plan', { slug: deleted.collection, id, version }], ({ signal }) =>
-    restore(id, { version }, { dryRun: true, signal, ...reasonOfTrial }),
+    restore(id, { version }, { dryRun: true, signal, ...reasonOfTrial, ...view }),
   );
   return (
     <Confirm
@@ -30,7 +31,7 @@ export function RestoreDialog({ deleted, close }: { deleted: Trashed; close: () 
       reason={collection?.requireReason ? 'required' : 'optional'}
       onClose={close}
       confirm={async (options) => {
-        await restore(id, { version }, options);
+        await (view.draft ? restore(id, { version }, { ...options, draft: true }) : restore(id, { version }, options));
         await forget(deleted.collection);
         tell(trash.restored(name));
       }}
@@ -44,7 +45,10 @@ export function RestoreDialog({ deleted, close }: { deleted: Trashed; close: () 
           {trash.looking}
         </p>
       ) : (
-        <Plan plan={data} collection={collection} />
+        <>
+          {view.draft && <p>{trash.asDraft}</p>}
+          <Plan plan={data} collection={collection} />
+        </>
       )}
     </Confirm>
   );

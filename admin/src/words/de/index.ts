@@ -1,5 +1,6 @@
 import type { Words } from '../words.ts';
 import { access } from './access.ts';
+import { drafts } from './drafts.ts';
 import { form } from './form.ts';
 import { history } from './history.ts';
 import { home } from './home.ts';
@@ -14,6 +15,7 @@ import { trash } from './trash.ts';
 
 export const de: Words = {
   access,
+  drafts,
   form,
   history,
   home,

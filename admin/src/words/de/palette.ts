@@ -35,6 +35,7 @@ export const palette: Words['palette'] = {
     openRow: 'Zeile öffnen',
     selectRow: 'Zeile auswählen',
     save: 'Speichern',
+    publish: 'Veröffentlichen',
     preview: 'Vorschau',
     history: 'Verlauf',
     versions: 'Vorige und nächste Fassung',

@@ -42,7 +42,7 @@ export const people: Words['people'] = {
   noScopes: 'Nichts',
   expired: 'Abgelaufen',
   operations: 'Rechte',
-  operation: { read: 'Lesen', create: 'Anlegen', update: 'Ändern', delete: 'Löschen' },
+  operation: { read: 'Lesen', create: 'Anlegen', update: 'Ändern', delete: 'Löschen', draft: 'Entwürfe' },
   auditScopes: 'Verlauf',
   auditScope: {
     headers: 'Sehen, dass sich etwas geändert hat',

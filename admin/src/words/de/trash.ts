@@ -27,5 +27,6 @@ export const trash: Words['trash'] = {
   conflicts: 'Kann nicht zurück: Der Wert gehört inzwischen einem anderen Dokument',
   taken: (field) => `${field} ist vergeben`,
   openTaken: 'Dieses Dokument öffnen',
+  asDraft: 'Es kommt als Entwurf zurück und ist erst öffentlich, wenn es veröffentlicht wird.',
   restored: (title) => `${title} ist wieder da`,
 };

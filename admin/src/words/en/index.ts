@@ -1,4 +1,5 @@
 import { access } from './access.ts';
+import { drafts } from './drafts.ts';
 import { form } from './form.ts';
 import { history } from './history.ts';
 import { home } from './home.ts';
@@ -13,6 +14,7 @@ import { trash } from './trash.ts';
 
 export const en = {
   access,
+  drafts,
   form,
   history,
   home,

@@ -35,6 +35,7 @@ export const palette = {
     openRow: 'Open the row',
     selectRow: 'Select the row',
     save: 'Save',
+    publish: 'Publish',
     preview: 'Preview',
     history: 'History',
     versions: 'Previous and next version',

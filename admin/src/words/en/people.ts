@@ -42,7 +42,7 @@ export const people = {
   noScopes: 'Nothing',
   expired: 'Expired',
   operations: 'Operations',
-  operation: { read: 'Read', create: 'Create', update: 'Change', delete: 'Delete' },
+  operation: { read: 'Read', create: 'Create', update: 'Change', delete: 'Delete', draft: 'Drafts' },
   auditScopes: 'History',
   auditScope: {
     headers: 'See that something changed',

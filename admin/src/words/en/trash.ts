@@ -27,5 +27,6 @@ export const trash = {
   conflicts: 'Cannot come back: the value now belongs to another document',
   taken: (field: string) => `${field} is taken`,
   openTaken: 'Open that document',
+  asDraft: 'It comes back as a draft, which is not public until it is published.',
   restored: (title: string) => `${title} is back`,
 };

@@ -2,8 +2,7 @@ import { Button, Modal } from '@mantine/core';
 import { useState } from 'react';
 import dialogStyles from '../../../parts/dialog.module.css';
 import { useDialog } from '../../../parts/dialog.ts';
-import { type DataField, labelOf } from '../../../schema/fields.ts';
-import { useTitles } from '../../../service/related-titles.ts';
+import { labelOf } from '../../../schema/fields.ts';
 import { useLanguage, useWords } from '../../../words/index.ts';
 import { useIsPhone } from '../editor/phone.ts';
 import type { EditorView } from '../editor/use-editor.ts';
@@ -11,15 +10,18 @@ import { sinceOf } from '../facts/since.ts';
 import styles from './conflict.module.css';
 import type { Conflict } from './conflict.ts';
 import { type Difference, firstChoice, type Side, taken } from './merge.ts';
-import { relatedIn, shownValue } from './shown.ts';
+import { ShownValue } from './shown-value.tsx';
+
+/** `isPublication`: the choice is published, not only saved. */
+type Props = { editor: EditorView; conflict: Conflict & { isPublication: boolean } };
 
 /**
  * Says that another version was saved meanwhile. Shows each field as it was read, as it is now and as it is in the
  * form, and offers the last two.
  */
-export function ConflictDialog({ editor, conflict }: { editor: EditorView; conflict: Conflict }) {
+export function ConflictDialog({ editor, conflict }: Props) {
   const dialog = useDialog(editor.closeConflict);
-  const { form: words } = useWords();
+  const { form: words, drafts } = useWords();
   const language = useLanguage();
   const isPhone = useIsPhone();
   const { differences, who, isOwn, when } = conflict;
@@ -45,7 +47,7 @@ export function ConflictDialog({ editor, conflict }: { editor: EditorView; confl
             {words.backToForm}
           </Button>
           <Button onClick={save} data-autofocus>
-            {words.saveChoice}
+            {conflict.isPublication ? drafts.publishChoice : words.saveChoice}
           </Button>
         </div>
       </div>
@@ -94,13 +96,4 @@ function DifferenceRow({ difference, choice, choose }: RowProps) {
       </fieldset>
     </li>
   );
-}
-
-/** A value as text. Related documents are shown by their titles, and by their ids if they cannot be read. */
-function ShownValue({ field, value }: { field: DataField; value: unknown }) {
-  const { form: words, shared } = useWords();
-  const language = useLanguage();
-  const titles = useTitles(relatedIn(field, value));
-  const text = shownValue(field, value, { language, yes: shared.yes, no: shared.no, titles });
-  return text === '' ? <p className={styles.empty}>{words.empty}</p> : <p className={styles.value}>{text}</p>;
 }

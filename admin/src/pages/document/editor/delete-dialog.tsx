@@ -3,7 +3,7 @@ import { useState } from 'react';
 import dialogStyles from '../../../parts/dialog.module.css';
 import { useDialog } from '../../../parts/dialog.ts';
 import { tell } from '../../../parts/toast.ts';
-import type { Collection } from '../../../schema/model.ts';
+import { type Collection, isOfDrafts, viewOf } from '../../../schema/model.ts';
 import { client } from '../../../service/client.ts';
 import { forget, messageOf, useRead } from '../../../service/queries.ts';
 import { addresses } from '../../../shell/addresses.ts';
@@ -30,14 +30,18 @@ export function DeleteDialog({ collection, id, title, etag, onClose, onDeleted }
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const { data } = useRead(['references', slug, id, 'count'], ({ signal }) =>
-    client.collection(slug).references(id, { limit: 1, signal }),
+    client.collection(slug).references(id, { limit: 1, signal, ...viewOf(collection) }),
   );
   const erase = async () => {
     if (requireReason && reason.trim() === '') return setProblem(words.reasonNeeded);
     setBusy(true);
     setProblem(null);
     try {
-      await client.collection(slug).delete(id, { reason: reason.trim() || undefined, ifMatch: etag });
+      const options = { reason: reason.trim() || undefined, ifMatch: etag };
+      const documents = client.collection(slug);
+      await (isOfDrafts(collection)
+        ? documents.delete(id, { ...options, draft: true })
+        : documents.delete(id, options));
       onDeleted();
       tell(words.deleted);
       void forget(slug);

@@ -1,5 +1,6 @@
 import { ActionIcon, Button, Menu, TextInput } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
+import { isOfDrafts } from '../../../schema/model.ts';
 import { useAsOf } from '../../../service/as-of.ts';
 import { useModel } from '../../../service/model.tsx';
 import { addresses } from '../../../shell/addresses.ts';
@@ -9,33 +10,45 @@ import { Icon } from '../../../theme/icons.tsx';
 import { useWords } from '../../../words/index.ts';
 import { useFormStateOf } from '../form/context.ts';
 import { PreviewButton } from '../preview/preview-button.tsx';
-import { needsReason } from '../save/subject.ts';
+import { PublishButton, PublishMenu } from '../publishing/publish-buttons.tsx';
+import type { Publishing } from '../publishing/use-publishing.ts';
+import { configOf, needsReason } from '../save/subject.ts';
 import styles from './editor.module.css';
 import type { EditorView } from './use-editor.ts';
 
-type Props = {
+type SaveProps = {
   editor: EditorView;
+  /** The lines of the document; null without drafts, and for a new document. */
+  publishing: Publishing | null;
+  /** Publishes what is in the form; undefined for users who cannot. */
+  publish: (() => void) | undefined;
+};
+
+type Props = SaveProps & {
   /** False on a phone, where Save is at the bottom of the page. */
   hasSave: boolean;
   openDelete: () => void;
 };
 
 /** The Save button with the reason beside it, and the other actions on the document. */
-export function EditorActions({ editor, hasSave, openDelete }: Props) {
+export function EditorActions({ hasSave, openDelete, ...saving }: Props) {
+  const { editor, publish, publishing } = saving;
+  const hasActions = !editor.place.isReadOnly || publish !== undefined;
   return (
     <>
-      {hasSave && !editor.place.isReadOnly && <SaveActions editor={editor} />}
+      {hasSave && hasActions && <SaveActions {...saving} />}
       <PreviewButton subject={editor.subject} />
-      <MoreMenu editor={editor} openDelete={openDelete} />
+      <MoreMenu editor={editor} publishing={publishing} openDelete={openDelete} />
     </>
   );
 }
 
-/** The input of the reason, and the Save button. */
-export function SaveActions({ editor }: { editor: EditorView }) {
+/** The input of the reason, the button that saves and, with drafts, the button that publishes. */
+export function SaveActions({ editor, publishing, publish }: SaveProps) {
   const { form: words, shared } = useWords();
-  const { form, id, subject, reason, reasonProblem, setReason, isSaving, save, place } = editor;
+  const { form, id, subject, reason, reasonProblem, setReason, isPublishing, place } = editor;
   const isChanged = useFormStateOf(form, (one) => one.isChanged());
+  const isAhead = publish !== undefined && publishing !== null && publishing.lines.status !== 'published';
   const needed = needsReason(subject);
   return (
     <>
@@ -43,7 +56,7 @@ export function SaveActions({ editor }: { editor: EditorView }) {
       {/* The mark has its place before it is shown, so that nothing moves when the first letter is typed. */}
       <TextInput
         id={`${id}-reason`}
-        className={isChanged || needed || reason !== '' ? styles.reason : `${styles.reason} ${styles.idle}`}
+        className={isChanged || isAhead || needed || reason !== '' ? styles.reason : `${styles.reason} ${styles.idle}`}
         aria-label={needed ? shared.reason : shared.optionalReason}
         placeholder={words.reasonPlaceholder}
         maxLength={500}
@@ -52,15 +65,24 @@ export function SaveActions({ editor }: { editor: EditorView }) {
         error={reasonProblem}
         onChange={({ currentTarget }) => setReason(currentTarget.value)}
       />
-      <Button
-        onClick={save}
-        variant={isChanged || place.isNew ? 'filled' : 'default'}
-        data-saving={isSaving || undefined}
-        data-save=""
-      >
-        {isSaving ? words.saving : place.isNew ? words.createIt : shared.save}
-      </Button>
+      {!place.isReadOnly && <SaveButton editor={editor} isMain={(isChanged || place.isNew) && publish === undefined} />}
+      {publish !== undefined && (
+        <PublishButton publish={publish} isBusy={isPublishing} isNeeded={isChanged || place.isNew || isAhead} />
+      )}
+      {publishing !== null && <PublishMenu publishing={publishing} />}
     </>
+  );
+}
+
+function SaveButton({ editor, isMain }: { editor: EditorView; isMain: boolean }) {
+  const { form: words, drafts, shared } = useWords();
+  const { subject, isSaving, save, place } = editor;
+  const create = isOfDrafts(configOf(subject)) ? drafts.createDraft : words.createIt;
+  const change = isOfDrafts(configOf(subject)) ? drafts.saveDraft : shared.save;
+  return (
+    <Button onClick={save} variant={isMain ? 'filled' : 'default'} data-saving={isSaving || undefined} data-save="">
+      {isSaving ? words.saving : place.isNew ? create : change}
+    </Button>
   );
 }
 
@@ -82,7 +104,9 @@ function KeptMark({ editor: { autosave }, isChanged }: { editor: EditorView; isC
   );
 }
 
-function MoreMenu({ editor, openDelete }: { editor: EditorView; openDelete: () => void }) {
+type MenuProps = { editor: EditorView; publishing: Publishing | null; openDelete: () => void };
+
+function MoreMenu({ editor, publishing, openDelete }: MenuProps) {
   const { form: words } = useWords();
   const { audit } = useModel();
   const asOf = useAsOf();
@@ -102,7 +126,8 @@ function MoreMenu({ editor, openDelete }: { editor: EditorView; openDelete: () =
       items.push({ name: words.history, icon: 'history', act: () => go(addresses.history(slug, id)) });
     }
     items.push({ name: words.references, icon: 'link', act: () => go(addresses.references(slug, id)) });
-    if (access.delete && asOf === null) items.push({ name: words.deleteIt, icon: 'trash', act: openDelete });
+    const mayDelete = publishing?.lines.actions.delete ?? access.delete;
+    if (mayDelete && asOf === null) items.push({ name: words.deleteIt, icon: 'trash', act: openDelete });
   }
   const history = items.find(({ icon }) => icon === 'history');
   useShortcuts(history === undefined ? [] : [{ keys: 'h', run: history.act }]);

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { deferred } from '../../../parts/deferred.tsx';
+import { tell } from '../../../parts/toast.ts';
 import { titleOf } from '../../../schema/titles.ts';
 import { useAsOf } from '../../../service/as-of.ts';
 import { versionOf } from '../../../service/client.ts';
@@ -14,10 +15,15 @@ import { Level } from '../fields/level.tsx';
 import { useFormStateOf } from '../form/context.ts';
 import type { Values } from '../form/values.ts';
 import { PreviewFrame } from '../preview/preview-frame.tsx';
+import { LineDialogs } from '../publishing/line-dialogs.tsx';
+import { actionsOf } from '../publishing/lines.ts';
+import { PublishState } from '../publishing/publish-state.tsx';
+import { type Lines, useLines } from '../publishing/use-lines.ts';
+import { usePublishing } from '../publishing/use-publishing.ts';
 import { FailureBand } from '../save/failure-band.tsx';
 import { leaveFocus, takeFocus } from '../save/focus.ts';
 import { useSaveKey } from '../save/save-key.ts';
-import { nameOf, type Subject, type TaggedDocument } from '../save/subject.ts';
+import { configOf, nameOf, type Subject, type TaggedDocument } from '../save/subject.ts';
 import { ElsewhereBand, OtherBand, RestoredBand } from '../unsaved-changes/bands.tsx';
 import type { StoredChanges } from '../unsaved-changes/newest.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
@@ -54,7 +60,10 @@ export function EditorPage({ latest, onDraft, others, openOther, ...opening }: P
   };
   const editor = useEditor({ ...opening, onCreated, Level, CreateDrawer });
   const [isDeleting, setDeleting] = useState(false);
-  useSaveKey(editor.save);
+  const lines = useLines(subject, latest);
+  const publishing = usePublishing(editor, lines);
+  const publish = usePublish(editor, lines);
+  useSaveKey(editor.save, publish);
   useLatest(editor, latest);
   const { autosave, root } = editor;
   const id = subject.kind === 'document' ? subject.id : null;
@@ -75,8 +84,17 @@ export function EditorPage({ latest, onDraft, others, openOther, ...opening }: P
       <Page
         title={title}
         crumbs={crumbsOf(subject)}
-        about={isNew ? undefined : <Changed subject={subject} document={base} etag={editor.saver.etag()} />}
-        actions={<EditorActions editor={editor} hasSave={!isPhone} openDelete={() => setDeleting(true)} />}
+        about={
+          isNew ? undefined : (
+            <>
+              {publishing && <PublishState lines={publishing.lines} openChanges={() => publishing.open('changes')} />}
+              <Changed subject={subject} document={base} etag={editor.saver.etag()} />
+            </>
+          )
+        }
+        actions={
+          <EditorActions {...{ editor, publishing, publish }} hasSave={!isPhone} openDelete={() => setDeleting(true)} />
+        }
         isWide
       >
         <RestoredBand editor={editor} />
@@ -88,10 +106,11 @@ export function EditorPage({ latest, onDraft, others, openOther, ...opening }: P
           <PreviewFrame subject={subject} form={editor.form}>
             <FormBody editor={editor} facts={facts} />
           </PreviewFrame>
+          {publishing && <LineDialogs editor={editor} publishing={publishing} />}
         </BlameProvider>
-        {isPhone && !opening.isReadOnly && (
+        {isPhone && (!opening.isReadOnly || publish !== undefined) && (
           <div className={styles.phoneBar}>
-            <SaveActions editor={editor} />
+            <SaveActions {...{ editor, publishing, publish }} />
           </div>
         )}
         {editor.conflict !== null && <ConflictDialog editor={editor} conflict={editor.conflict} />}
@@ -111,6 +130,15 @@ export function EditorPage({ latest, onDraft, others, openOther, ...opening }: P
       </Page>
     </div>
   );
+}
+
+/** The function that publishes what is in the form; undefined for users who cannot. */
+function usePublish({ subject, form, publish }: EditorView, lines: Lines | null): (() => void) | undefined {
+  const { drafts } = useWords();
+  const isNow = useAsOf() === null;
+  const status = lines?.status ?? null;
+  if (!isNow || !actionsOf(configOf(subject), subject.kind === 'global', status).publish) return undefined;
+  return () => (status === 'published' && !form.isChanged() ? tell(drafts.nothingToPublish) : publish());
 }
 
 /** The pages above the page of a form. */

@@ -5,6 +5,7 @@ import { type Account, nameOf } from '../../../service/session.ts';
 import { openForm } from '../form/store.ts';
 import { emptyValues, type Values } from '../form/values.ts';
 import { newKey } from '../new-key.ts';
+import { publishForm } from '../publishing/calls.ts';
 import { openSaver } from '../save/saver.ts';
 import {
   fieldsOf,
@@ -43,20 +44,21 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
   const form = openForm(fields, base, { ...base, ...prefill, ...draft?.data });
   const isOlder = draft !== null && read !== null && draft.version !== null && draft.version !== versionOf(read.etag);
   // Unsaved changes of an older version are saved against that version, so that no later change is overwritten unseen.
-  const etag = isOlder && draft.version !== null ? tagOf(draft.version) : read?.etag;
+  const etag = isOlder && draft.version !== null ? tagOf(subject, draft.version) : read?.etag;
   const root: { current: HTMLElement | null } = { current: null };
   const { tell, subscribe } = openListeners();
-  let isSaving = false;
+  let running: 'save' | 'publish' | null = null;
 
   const saver = openSaver({
     form,
     isNew: read === null,
     etag,
-    write: (body, options) => writeSubject(subject, body, options),
+    write: (body, { isPublication = false, ...options }) =>
+      isPublication ? publishForm(subject, body, options) : writeSubject(subject, body, options),
     focused: () => focusedField(root.current),
     newKey,
     onState: (next) => {
-      isSaving = next;
+      running = next;
       tell();
     },
   });
@@ -81,8 +83,9 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
     /** Values as they were when the unsaved changes were begun. */
     draftBase: { current: draft?.base ?? {} },
     draftTag: etag,
-    isSaving: () => isSaving,
-    onSaving: subscribe,
+    /** The save or publication that is under way. */
+    running: () => running,
+    onRunning: subscribe,
   };
 }
 

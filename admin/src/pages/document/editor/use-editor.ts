@@ -20,7 +20,7 @@ export function useEditor({ onCreated, Level, CreateDrawer, ...opening }: Option
   const { form: words } = useWords();
   const [editor] = useState(() => openEditor(opening));
   const { form, saver, autosave, subject } = editor;
-  const isSaving = useSyncExternalStore(editor.onSaving, editor.isSaving);
+  const running = useSyncExternalStore(editor.onRunning, editor.running);
   const id = useId();
   const { isReadOnly } = opening;
   const isNew = opening.read === null;
@@ -42,5 +42,15 @@ export function useEditor({ onCreated, Level, CreateDrawer, ...opening }: Option
   }
 
   const { reasonProblem, failure } = refusal;
-  return { ...editor, ...saving, place, id, isSaving, reasonProblem, failure, discard };
+  return {
+    ...editor,
+    ...saving,
+    place,
+    id,
+    isSaving: running === 'save',
+    isPublishing: running === 'publish',
+    reasonProblem,
+    failure,
+    discard,
+  };
 }

@@ -38,6 +38,11 @@ export function BlameProvider({ subject, version, children }: Props) {
   return <BlameContext value={data === undefined ? null : { address, fields: data }}>{children}</BlameContext>;
 }
 
+/** The version that set each top-level field; undefined for users who may not see it. */
+export function useBlame(): ReadonlyMap<string, BlamedField> | undefined {
+  return useContext(BlameContext)?.fields;
+}
+
 /** The version that set a top-level field, beside its label: shown while the field is pointed at or has the focus. */
 export function BlameNote({ path }: { path: string }) {
   const { shared, history } = useWords();

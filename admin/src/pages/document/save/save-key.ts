@@ -1,20 +1,24 @@
 import { useEffect, useRef } from 'react';
 
+/** The functions that the keys of a form call. */
+type Calls = { save: () => void; publish: (() => void) | undefined };
+
 /** The open forms, the topmost last: the keys are for the topmost. */
-const open: { current: () => void }[] = [];
+const open: { current: Calls }[] = [];
 
 function hear(event: KeyboardEvent): void {
-  if (event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+  if (event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
   const top = open.at(-1);
-  if (top === undefined) return;
+  const call = event.shiftKey ? top?.current.publish : top?.current.save;
+  if (call === undefined) return;
   event.preventDefault();
-  top.current();
+  call();
 }
 
-/** Saves by Ctrl+S or ⌘S, wherever the focus is. */
-export function useSaveKey(save: () => void): void {
-  const current = useRef(save);
-  current.current = save;
+/** Saves by Ctrl+S or ⌘S, and publishes by Ctrl+Shift+S or ⇧⌘S, wherever the focus is. */
+export function useSaveKey(save: () => void, publish?: () => void): void {
+  const current = useRef<Calls>({ save, publish });
+  current.current = { save, publish };
   useEffect(() => {
     // In the capture phase, because a drawer keeps its keys from the page below it.
     if (open.length === 0) addEventListener('keydown', hear, { capture: true });

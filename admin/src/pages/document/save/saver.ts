@@ -7,21 +7,27 @@ type Answer = { document: Values; etag: string | undefined };
 
 /** The outcome of a save; `nothing`: there was nothing to save, `unfinished`: the text of a control is no value yet. */
 type Outcome =
-  | { kind: 'saved'; document: Values; isNew: boolean }
+  | { kind: 'saved'; document: Values; isNew: boolean; isPublication: boolean }
   | { kind: 'nothing' }
   | { kind: 'unfinished' }
   | { kind: 'failed'; error: unknown };
+
+type Writing = { ifMatch?: string; idempotencyKey: string; reason?: string; isPublication?: true };
+
+/** Whether a save publishes too. */
+type Wish = { isPublication?: boolean };
 
 type Deps = {
   form: Form;
   isNew: boolean;
   /** The tag of the version that was read. */
   etag: string | undefined;
-  write: (body: Values, options: { ifMatch?: string; idempotencyKey: string; reason?: string }) => Promise<Answer>;
+  write: (body: Values, options: Writing) => Promise<Answer>;
   /** The top-level field that has the focus. */
   focused: () => string | null;
   newKey: () => string;
-  onState: (isSaving: boolean) => void;
+  /** Told what is under way; null: nothing. */
+  onState: (running: 'save' | 'publish' | null) => void;
 };
 
 /**
@@ -32,16 +38,16 @@ export function openSaver({ form, isNew, write, focused, newKey, onState, ...dep
   let etag = deps.etag;
   let isCreated = !isNew;
   let running: Promise<Outcome> | null = null;
-  let isWished = false;
+  let wished: Wish | null = null;
   /** A save that may have been done: its request as text, and its idempotency key. */
   let unanswered: { print: string; key: string } | null = null;
 
-  async function saveOnce(reason: string | undefined): Promise<Outcome> {
+  async function saveOnce(reason: string | undefined, { isPublication = false }: Wish): Promise<Outcome> {
     const values = form.values();
     const body = isCreated ? updateBody(form.fields, values, form.base()) : createBody(form.fields, values);
     if (form.hasLocalProblem() || holdsUnparsed(body)) return { kind: 'unfinished' };
-    if (isCreated && Object.keys(body).length === 0) return { kind: 'nothing' };
-    const print = JSON.stringify([body, etag, reason]);
+    if (isCreated && !isPublication && Object.keys(body).length === 0) return { kind: 'nothing' };
+    const print = JSON.stringify([body, etag, reason, isPublication]);
     const key = unanswered?.print === print ? unanswered.key : newKey();
     unanswered = { print, key };
     const wasNew = !isCreated;
@@ -50,33 +56,36 @@ export function openSaver({ form, isNew, write, focused, newKey, onState, ...dep
         idempotencyKey: key,
         ...(etag === undefined || wasNew ? {} : { ifMatch: etag }),
         ...(reason === undefined ? {} : { reason }),
+        ...(isPublication ? { isPublication } : {}),
       });
       unanswered = null;
       isCreated = true;
       etag = answer.etag;
       form.saved(answer.document, values, focused());
-      return { kind: 'saved', document: answer.document, isNew: wasNew };
+      return { kind: 'saved', document: answer.document, isNew: wasNew, isPublication };
     } catch (error) {
       if (!isUnanswered(error)) unanswered = null;
       return { kind: 'failed', error };
     }
   }
 
-  async function save(reason: string | undefined): Promise<Outcome> {
-    onState(true);
+  async function save(reason: string | undefined, wish: Wish): Promise<Outcome> {
+    onState(wish.isPublication ? 'publish' : 'save');
     try {
-      let outcome = await saveOnce(reason);
+      let outcome = await saveOnce(reason, wish);
       // A save that was requested meanwhile; not after a create, which leads to another page.
-      while (isWished && outcome.kind === 'saved' && !outcome.isNew) {
-        isWished = false;
-        const next = await saveOnce(reason);
-        if (next.kind !== 'nothing') outcome = next;
+      while (wished !== null && outcome.kind === 'saved' && !outcome.isNew) {
+        const next = wished;
+        wished = null;
+        onState(next.isPublication ? 'publish' : 'save');
+        const done = await saveOnce(reason, next);
+        if (done.kind !== 'nothing') outcome = done;
       }
       return outcome;
     } finally {
-      isWished = false;
+      wished = null;
       running = null;
-      onState(false);
+      onState(null);
     }
   }
 
@@ -87,13 +96,13 @@ export function openSaver({ form, isNew, write, focused, newKey, onState, ...dep
       etag = next;
     },
     isRunning: () => running !== null,
-    /** Saves; null if another save is under way, which this one follows. */
-    save(reason?: string): Promise<Outcome> | null {
+    /** Saves, and publishes if that is wished; null if another save is under way, which this one follows. */
+    save(reason?: string, wish: Wish = {}): Promise<Outcome> | null {
       if (running !== null) {
-        isWished = true;
+        if (wish.isPublication || wished === null) wished = wish;
         return null;
       }
-      running = save(reason);
+      running = save(reason, wish);
       return running;
     },
   };

@@ -1,6 +1,6 @@
 import type { OwnDraft, OwnDraftWithData, Version } from '../../../../../client/index.ts';
 import type { Field } from '../../../schema/fields.ts';
-import type { Collection, Global } from '../../../schema/model.ts';
+import { type Collection, type Global, isOfDrafts, viewOf } from '../../../schema/model.ts';
 import { titleOf } from '../../../schema/titles.ts';
 import { client } from '../../../service/client.ts';
 import type { Values } from '../form/values.ts';
@@ -13,11 +13,17 @@ export type Subject =
 /** A document or global as it was read, and the tag of its version. */
 export type TaggedDocument = { document: Values; etag: string | undefined };
 
-type Writing = { ifMatch?: string | undefined; idempotencyKey: string; reason?: string | undefined };
+/** The options of a write. */
+export type Writing = { ifMatch?: string | undefined; idempotencyKey: string; reason?: string | undefined };
 
 /** The slug of the collection or global. */
 export function slugOf(subject: Subject): string {
   return subject.kind === 'global' ? subject.global.slug : subject.collection.slug;
+}
+
+/** The collection or global. */
+export function configOf(subject: Subject): Collection | Global {
+  return subject.kind === 'global' ? subject.global : subject.collection;
 }
 
 /** The fields of the collection or global. */
@@ -43,8 +49,20 @@ export function needsReason(subject: Subject): boolean {
 
 type Options = { signal?: AbortSignal; asOf?: string };
 
-/** Reads the subject; null for a new document, and if there is no document that the user may know of. */
-export async function readSubject(subject: Subject, options: Options = {}): Promise<TaggedDocument | null> {
+/**
+ * Reads the subject, as its draft if the user works on drafts; null for a new document, and if there is no document
+ * that the user may know of.
+ */
+export function readSubject(subject: Subject, options: Options = {}): Promise<TaggedDocument | null> {
+  return read(subject, { ...options, ...viewOf(configOf(subject)) });
+}
+
+/** Reads the subject as readers get it; null if it is not public. */
+export function readPublic(subject: Subject, options: Options = {}): Promise<TaggedDocument | null> {
+  return read(subject, options);
+}
+
+async function read(subject: Subject, options: Options & { draft?: true }): Promise<TaggedDocument | null> {
   const found =
     subject.kind === 'global'
       ? await client.global(subject.global.slug).get(options)
@@ -54,24 +72,37 @@ export async function readSubject(subject: Subject, options: Options = {}): Prom
   return found === null ? null : readOf(found);
 }
 
-function readOf(document: Values): TaggedDocument {
+/** A document as the client gave it, with the tag of its version. */
+export function readOf(document: Values): TaggedDocument {
   return { document, etag: client.etagOf(document) };
 }
 
-/** Writes the subject. @throws ApiError */
-export async function writeSubject(subject: Subject, body: Values, options: Writing): Promise<TaggedDocument> {
+/**
+ * Writes the subject: its draft if the user works on drafts, unless `isPublic` is set.
+ *
+ * @throws ApiError
+ */
+export async function writeSubject(
+  subject: Subject,
+  body: Values,
+  { isPublic = false, ...options }: Writing & { isPublic?: boolean },
+): Promise<TaggedDocument> {
+  const isDraft = !isPublic && isOfDrafts(configOf(subject));
+  const ofDraft = { ...options, draft: true } as const;
   if (subject.kind === 'global') {
-    return readOf(await client.global(subject.global.slug).update(body, options));
+    const { update } = client.global(subject.global.slug);
+    return readOf(await (isDraft ? update(body, ofDraft) : update(body, options)));
   }
-  const documents = client.collection(subject.collection.slug);
-  if (subject.id !== null) return readOf(await documents.update(subject.id, body, options));
+  const { update, create } = client.collection(subject.collection.slug);
+  const { id } = subject;
+  if (id !== null) return readOf(await (isDraft ? update(id, body, ofDraft) : update(id, body, options)));
   const { ifMatch: _, ...creating } = options;
-  return readOf(await documents.create(body, creating));
+  return readOf(await (isDraft ? create(body, { ...creating, draft: true }) : create(body, creating)));
 }
 
-/** A tag for `If-Match`, which compares only the version in it. */
-export function tagOf(version: number): string {
-  return `"${version}-draft"`;
+/** A tag for `If-Match`, which compares the version in it, and whether it is of a draft. */
+export function tagOf(subject: Subject, version: number): string {
+  return isOfDrafts(configOf(subject)) ? `"${version}-draft-unsaved"` : `"${version}-unsaved"`;
 }
 
 /** One version in the history, with the name of its actor. @throws ApiError if the user may not read the history. */

@@ -122,8 +122,9 @@ type InputsProps = {
 };
 
 function FieldInputs({ state, path, setPath, value, setValue }: InputsProps) {
-  const { list } = useWords();
-  const readable = changeable(readableFields(state.collection, list));
+  const words = useWords();
+  const { list } = words;
+  const readable = changeable(readableFields(state.collection, words));
   const field = readable.find((entry) => entry.path === path)?.field;
   const choose = (next: string) => {
     setPath(next);

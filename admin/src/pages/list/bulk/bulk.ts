@@ -22,7 +22,7 @@ const simple = new Set<string>([
 /** The fields that can be changed in many documents at once: those that the user may write, by a simple input. */
 export function changeable(readable: readonly ReadableField[]): ReadableField[] {
   return readable.filter(({ path, field }) => {
-    const isOwn = ['id', 'createdAt', 'updatedAt', 'password'].includes(path);
+    const isOwn = ['id', 'createdAt', 'updatedAt', 'password'].includes(path) || path.startsWith('__');
     // A member of an object can only be written with the whole object.
     const isWhole = !path.includes('.') && simple.has(field.type) && !(field.relationTo !== undefined && field.hasMany);
     return (

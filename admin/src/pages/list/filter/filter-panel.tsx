@@ -15,11 +15,12 @@ type Props = { state: ListState; index: number | null; set: (filter: Filter) => 
 
 /** The panel that adds or changes a condition; at its end, the whole filter as text. */
 export function FilterPanel({ state, index, set, close }: Props) {
-  const { list } = useWords();
+  const words = useWords();
+  const { list } = words;
   const { filter } = state;
   const item = index === null ? undefined : filter.items[index];
   const condition = item !== undefined && !isKept(item) ? item : undefined;
-  const readable = readableFields(state.collection, list).filter(({ field }) => operatorsOf(field).length > 0);
+  const readable = readableFields(state.collection, words).filter(({ field }) => operatorsOf(field).length > 0);
   const entry = readable.find(({ path }) => path === condition?.path);
   const isFit =
     condition === undefined || (entry && operatorsOf(entry.field).some((operator) => operator === condition.operator));

@@ -22,10 +22,11 @@ export function useOperatorText(): (operator: string, type: string | undefined) 
 
 /** A function that gives the text of an item of a filter. */
 export function useChipText({ collection, filter }: ListState): (item: Item) => string {
-  const { list } = useWords();
+  const words = useWords();
+  const { list } = words;
   const formatters = useFormatters();
   const operatorText = useOperatorText();
-  const readable = readableFields(collection, { createdAt: list.createdAt, updatedAt: list.updatedAt });
+  const readable = readableFields(collection, words);
   const entryOf = (path: string) => readable.find((entry) => entry.path === path);
   const titles = useTitles(relatedOf(filter.items, (path) => entryOf(path)?.field.relationTo));
   return (item) => {

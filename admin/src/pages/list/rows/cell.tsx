@@ -1,9 +1,11 @@
+import { StatusMark } from '../../../parts/status.tsx';
 import { type Formatters, textOfValue } from '../../../parts/texts.ts';
 import { Ago } from '../../../parts/times.tsx';
 import { valueAt } from '../../../schema/fields.ts';
 import { Icon } from '../../../theme/icons.tsx';
 import type { Column } from '../view/columns.ts';
 import type { Row } from '../view/use-list.ts';
+import { statuses } from '../view/view.ts';
 import styles from './cell.module.css';
 import { Thumbnail } from './thumbnail.tsx';
 
@@ -15,6 +17,8 @@ export function Cell({ row, column, formatters }: { row: Row; column: Column; fo
   if (typeof value === 'boolean') return <Mark isOn={value} formatters={formatters} />;
   if (field.type === 'upload' && typeof value === 'object') return <Thumbnail file={value} />;
   if (column.path === 'updatedAt' || column.path === 'createdAt') return <Ago moment={String(value)} />;
+  const status = column.path === '__status' ? statuses.find((one) => one === value) : undefined;
+  if (status !== undefined) return <StatusMark status={status} />;
   const text = textOfValue(value, field, formatters);
   if ((field.type === 'select' || field.type === 'radio') && text !== '') {
     return <span className={styles.choice}>{text}</span>;

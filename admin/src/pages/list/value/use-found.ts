@@ -1,4 +1,5 @@
 import { fieldAt } from '../../../schema/fields.ts';
+import { viewOf } from '../../../schema/model.ts';
 import { titleField, titleOf } from '../../../schema/titles.ts';
 import { client } from '../../../service/client.ts';
 import { useModel } from '../../../service/model.tsx';
@@ -18,6 +19,7 @@ export function useFound(slug: string, text: string, isEnabled: boolean) {
     select: [title],
     limit: mostFound,
     count: 'none' as const,
+    ...(target && viewOf(target)),
     ...(canFilter ? { sort: title } : {}),
   };
   const { data, isFetching } = useRead(

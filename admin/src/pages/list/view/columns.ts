@@ -1,7 +1,8 @@
 import type { FieldType } from '../../../../../client/index.ts';
 import { type DataField, dataFields, type Field, fieldAt, labelOf } from '../../../schema/fields.ts';
-import type { Collection, Model } from '../../../schema/model.ts';
+import { type Collection, isOfDrafts, type Model } from '../../../schema/model.ts';
 import { titleField } from '../../../schema/titles.ts';
+import type { Words } from '../../../words/index.ts';
 import { isSortable } from '../filter/operators.ts';
 
 /** A column of a list. */
@@ -16,11 +17,25 @@ export type Column = {
   sort: string | null;
 };
 
-/** The labels of the times that each document has, in the language of the user. */
-type TimeNames = { createdAt: string; updatedAt: string };
+/** The words for the members that each document has, in the language of the user. */
+type Names = Pick<Words, 'list' | 'drafts'>;
 
-/** The fields that every document has, with those that every file has. */
-function ownFields({ upload }: Pick<Collection, 'upload'>, names: TimeNames): DataField[] {
+type Shown = Pick<Collection, 'fields' | 'upload' | 'hasDrafts' | 'access'>;
+
+/** The members that say how a document is published. */
+function lineFields({ drafts: words }: Names): DataField[] {
+  const optionsOf = (names: Record<string, string>) =>
+    Object.entries(names).map(([value, label]) => ({ value, label }));
+  return [
+    { name: '__status', type: 'select', label: words.status, options: optionsOf(words.statuses) },
+    { name: '__publishedAt', type: 'datetime', label: words.publishedAt },
+    { name: '__review', type: 'select', label: words.review, options: optionsOf(words.reviews) },
+  ];
+}
+
+/** The fields that every document has, with those that every file has, and those of drafts. */
+function ownFields(collection: Shown, names: Names): DataField[] {
+  const { upload } = collection;
   const files: DataField[] = upload
     ? [
         { name: 'filename', type: 'text' },
@@ -32,9 +47,10 @@ function ownFields({ upload }: Pick<Collection, 'upload'>, names: TimeNames): Da
     : [];
   return [
     ...files,
+    ...(isOfDrafts(collection) ? lineFields(names) : []),
     { name: 'id', type: 'text', label: 'ID' },
-    { name: 'createdAt', type: 'datetime', label: names.createdAt },
-    { name: 'updatedAt', type: 'datetime', label: names.updatedAt },
+    { name: 'createdAt', type: 'datetime', label: names.list.createdAt },
+    { name: 'updatedAt', type: 'datetime', label: names.list.updatedAt },
   ];
 }
 
@@ -42,7 +58,7 @@ function ownFields({ upload }: Pick<Collection, 'upload'>, names: TimeNames): Da
 export type ReadableField = { path: string; label: string; field: DataField };
 
 /** The fields that the user may read; fields inside objects are listed one by one. */
-export function readableFields(collection: Pick<Collection, 'fields' | 'upload'>, names: TimeNames): ReadableField[] {
+export function readableFields(collection: Shown, names: Names): ReadableField[] {
   const own = ownFields(collection, names).map((field) => ({ path: field.name, label: labelOf(field), field }));
   return [...within(collection.fields, '', ''), ...own];
 }
@@ -57,7 +73,7 @@ function within(fields: readonly Field[], path: string, label: string): Readable
 }
 
 /** All columns that a list of this collection can have. */
-export function columnsOf(collection: Collection, model: Model, names: TimeNames): Column[] {
+export function columnsOf(collection: Collection, model: Model, names: Names): Column[] {
   return readableFields(collection, names)
     .filter(({ field }) => field.type !== 'join')
     .map((entry) => ({ ...entry, ...pathsOf(entry, model) }));
@@ -101,14 +117,19 @@ const mostDefault = 4;
  */
 export function defaultColumns(collection: Collection, all: readonly Column[]): Column[] {
   const { defaultColumns: configured } = collection.hints;
-  if (configured !== undefined && configured.length > 0) return named(all, configured);
+  if (configured !== undefined && configured.length > 0) return named(all, withStatus(configured));
   const title = titleField(collection);
   const best = all
     .filter((column) => column.path !== title && isTelling(column))
     .toSorted((one, other) => weightOf(one) - weightOf(other))
     .slice(0, mostDefault);
   const paths = all.filter((column) => best.includes(column)).map(({ path }) => path);
-  return named(all, [title, ...paths, 'updatedAt']);
+  return named(all, [title, '__status', ...paths, 'updatedAt']);
+}
+
+/** The configured columns, with the status after the first. Without drafts there is no such column. */
+function withStatus([first = 'id', ...others]: readonly string[]): string[] {
+  return [first, '__status', ...others];
 }
 
 function weightOf({ field }: Column): number {
@@ -116,7 +137,7 @@ function weightOf({ field }: Column): number {
 }
 
 function isTelling({ path, field }: Column): boolean {
-  const isOwn = ['id', 'createdAt', 'updatedAt', 'mimeType'].includes(path);
+  const isOwn = ['id', 'createdAt', 'updatedAt', 'mimeType'].includes(path) || path.startsWith('__');
   return weights[field.type] !== undefined && !field.hasMany && !isOwn && !path.includes('.');
 }
 

@@ -1,7 +1,7 @@
 import { useEffect, useMemo } from 'react';
 import { useSearchParams } from 'wouter';
 import type { Page } from '../../../../../client/index.ts';
-import type { Collection } from '../../../schema/model.ts';
+import { type Collection, isOfDrafts, viewOf } from '../../../schema/model.ts';
 import { useAsOf } from '../../../service/as-of.ts';
 import { client } from '../../../service/client.ts';
 import { useModel } from '../../../service/model.tsx';
@@ -10,7 +10,7 @@ import { usePreferences } from '../../../service/preferences.ts';
 import { keys, useRead } from '../../../service/queries.ts';
 import { nameOf, useAccount } from '../../../service/session.ts';
 import { useWords } from '../../../words/index.ts';
-import { type Filter, filterOf, whereOf } from '../filter/filter.ts';
+import { type Filter, filterOf, type Where, whereOf } from '../filter/filter.ts';
 import { type Column, columnsOf, defaultColumns, named, selectOf } from './columns.ts';
 import { type Change, changeView, queryOf, readView, type View, withQuery } from './view.ts';
 
@@ -41,14 +41,11 @@ const usualLimit = 20;
 /** Reads the address of a list. */
 export function useListState(collection: Collection): ListState {
   const model = useModel();
-  const { list } = useWords();
+  const words = useWords();
   const asOf = useAsOf();
   const [search, setSearch] = useSearchParams();
   const text = search.toString();
-  const all = useMemo(
-    () => columnsOf(collection, model, { createdAt: list.createdAt, updatedAt: list.updatedAt }),
-    [collection, model, list],
-  );
+  const all = useMemo(() => columnsOf(collection, model, words), [collection, model, words]);
   const view = useMemo(() => readView(new URLSearchParams(text)), [text]);
   const chosen = view.columns === null ? [] : named(all, view.columns);
   const q = asOf === null ? view.q : '';
@@ -70,13 +67,20 @@ export function useListState(collection: Collection): ListState {
 
 /** The query of a list without its page, for callers that read the whole list. */
 export function requestOf({ view, filter, sort, columns, collection, isSearchable }: ListState) {
-  const where = whereOf(filter);
+  const isDraft = isOfDrafts(collection);
+  const where = bothOf(whereOf(filter), isDraft && view.status !== null ? { __status: { equals: view.status } } : null);
   return {
     select: selectOf(columns, collection),
+    ...viewOf(collection),
     ...(where === null ? {} : { where: where as never }),
     ...(isSearchable && view.q.trim() !== '' ? { q: view.q.trim() } : {}),
     ...(sort === null ? {} : { sort }),
   };
+}
+
+/** A condition that documents meet if they meet two others. */
+function bothOf(one: Where | null, other: Where | null): Where | null {
+  return one === null || other === null ? (one ?? other) : { and: [one, other] };
 }
 
 /** Reads the rows of a page; the rows of the previous page are shown until they come. */

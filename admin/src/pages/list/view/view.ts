@@ -7,9 +7,16 @@ export type View = AddressFilter & {
   page: number;
   limit: number | null;
   columns: string[] | null;
+  status: Status | null;
 };
 
-const parameters = ['q', 'f', 'sort', 'page', 'limit', 'cols'] as const;
+/** The status of a document with drafts. */
+type Status = (typeof statuses)[number];
+
+/** The statuses of documents with drafts. */
+export const statuses = ['published', 'changed', 'draft'] as const;
+
+const parameters = ['q', 'f', 'status', 'sort', 'page', 'limit', 'cols'] as const;
 
 /** The numbers of rows that a page may have. */
 export const pageSizes = [10, 20, 50, 100];
@@ -19,6 +26,7 @@ export function readView(search: URLSearchParams): View {
   return {
     q: search.get('q') ?? '',
     ...readWhere(search.get('f')),
+    status: statuses.find((status) => status === search.get('status')) ?? null,
     sort: search.get('sort') || null,
     page: numberOf(search.get('page'), Number.MAX_SAFE_INTEGER) ?? 1,
     limit: numberOf(search.get('limit'), 100),
@@ -43,6 +51,7 @@ export function changeView(search: URLSearchParams, change: Change): URLSearchPa
   };
   if ('q' in change) set('q', change.q ?? null);
   if ('where' in change) set('f', textOf(change.where ?? null));
+  if ('status' in change) set('status', change.status ?? null);
   if ('sort' in change) set('sort', change.sort ?? null);
   if ('limit' in change) set('limit', change.limit?.toString() ?? null);
   if ('columns' in change) set('cols', change.columns?.join(',') ?? null);

@@ -1,4 +1,4 @@
-import type { Collection } from '../../../../schema/model.ts';
+import { type Collection, viewOf } from '../../../../schema/model.ts';
 import { client } from '../../../../service/client.ts';
 import { type Reading, useRead } from '../../../../service/queries.ts';
 import { membersOf } from '../../../media/library/members.ts';
@@ -16,9 +16,14 @@ export function useTargets(collection: Collection, ids: readonly string[]) {
   const select = membersOf(collection);
   const read = async (reading: Reading) => {
     const pages = partsOf(ids).map((part) =>
-      client
-        .collection(slug)
-        .find({ ...reading, where: { id: { in: part } }, select, limit: part.length, count: 'none' }),
+      client.collection(slug).find({
+        ...reading,
+        ...viewOf(collection),
+        where: { id: { in: part } },
+        select,
+        limit: part.length,
+        count: 'none',
+      }),
     );
     return (await Promise.all(pages)).flatMap(({ docs }): Target[] => docs);
   };
@@ -32,7 +37,7 @@ export function useTargets(collection: Collection, ids: readonly string[]) {
  */
 export function useFound(collection: Collection, words: string, isOpen: boolean) {
   const { slug } = collection;
-  const query = { select: membersOf(collection), limit: mostFound, count: 'none' as const };
+  const query = { select: membersOf(collection), limit: mostFound, count: 'none' as const, ...viewOf(collection) };
   const read = async (reading: Reading) => {
     // A search knows only the documents of today, and in the past nothing can be chosen.
     const { asOf: _, ...now } = reading;

@@ -141,7 +141,7 @@ describe('The contract (1)', () => {
       if (disk.skip) return;
       const makeRoom = await fill({ send }, disk.folder);
       assert.equal((await send(operation, first())).status, 503);
-      makeRoom();
+      await makeRoom();
     });
     const early = JSON.parse(/^\/ready (.*)$/m.exec(service.output().stdout)?.[1] ?? '');
     world.contract.check('GET /ready', { ...early, headers: new Headers(early.headers) });
@@ -291,7 +291,7 @@ describe('The contract (1)', () => {
       await expectAll(world, 503, full);
       assert.equal((await world.send('GET /ready', { path: '/ready', key: null })).status, 503);
     } finally {
-      makeRoom();
+      await makeRoom();
     }
   });
 

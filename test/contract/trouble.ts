@@ -91,22 +91,46 @@ export function takeRoom(path: string): void {
 }
 
 /** Fills a disk until the service has no room for the smallest write, and gets none; gives what makes room again. */
-export async function fill(world: Pick<World, 'send'>, folder: string): Promise<() => void> {
+export async function fill(world: Pick<World, 'send'>, folder: string): Promise<() => Promise<void>> {
   const data = join(folder, 'data');
   // A write-ahead log that was longer once has room for small writes.
   withDatabase(join(data, 'vault.db'), { durability: 'full', cacheMiB: 1 }, emptyWal);
   // lock.db is read by the service alone.
   const readers = globSync('!(lock).db', { cwd: data }).map((name) => readOn(join(data, name)));
   const ballasts: string[] = [];
+  const keys = await makeKeys(world);
   do {
     const ballast = join(folder, `ballast-${ballasts.length}`);
     ballasts.push(ballast);
     takeRoom(ballast);
-  } while (await useUp(world));
-  return () => {
+  } while ((await useUp(world)) || (await revoke(world, keys)));
+  return async () => {
     for (const ballast of ballasts) rmSync(ballast);
     for (const reader of readers) reader.close();
+    for (const id of keys) await world.send('DELETE /api/keys/{id}', { path: `/api/keys/${id}` });
   };
+}
+
+async function makeKeys({ send }: Pick<World, 'send'>): Promise<string[]> {
+  const ids: string[] = [];
+  for (let made = 0; made < 12; made += 1) {
+    const { body } = await send('POST /api/keys', { path: '/api/keys', body: { name: 'of a full disk' } });
+    ids.push(body.id);
+  }
+  return ids;
+}
+
+/**
+ * Revokes keys until that is refused: a document that does not fit leaves a longer write-ahead log, in which a smaller
+ * event has room. @returns whether one was revoked.
+ */
+async function revoke({ send }: Pick<World, 'send'>, keys: string[]): Promise<boolean> {
+  for (let revoked = 0; ; revoked += 1) {
+    const id = keys.pop();
+    assert.ok(id !== undefined, 'there is room still');
+    const { status } = await send('DELETE /api/keys/{id}', { path: `/api/keys/${id}` });
+    if (status === 503) return revoked > 0;
+  }
 }
 
 /** Reads on: the write-ahead log of a database is neither begun anew nor cut until the reader closes. */

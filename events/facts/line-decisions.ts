@@ -68,7 +68,7 @@ function draftUpdate(
   { values, defaults }: { values: JsonObject; defaults: JsonObject | null },
 ): NewEvent | null {
   const before = now.draft ?? defaults ?? {};
-  const changed = only(values, changedNames(before, { ...before, ...values }));
+  const changed = picked(values, changedNames(before, { ...before, ...values }));
   if (Object.keys(changed).length === 0) return null;
   const updatedAt = nextTime(now, at);
   const set = now.draft ? { ...changed, updatedAt } : { ...before, ...changed, createdAt: updatedAt, updatedAt };
@@ -87,7 +87,7 @@ export function decidePublicUpdate(
 ): Change | null {
   const { now, at } = subject;
   const before = now.published ?? defaults ?? {};
-  const changed = isSame ? values : only(values, changedNames(before, { ...before, ...values }));
+  const changed = isSame ? values : picked(values, changedNames(before, { ...before, ...values }));
   if (Object.keys(changed).length === 0) return null;
   const updatedAt = nextTime(now, at);
   if (!target.isGlobal) return changeOf(target, subject, [update('document.updated', { ...changed, updatedAt })]);
@@ -97,7 +97,7 @@ export function decidePublicUpdate(
   const { draft } = now;
   const untouched = draft ? Object.keys(changed).filter((name) => !changedNames(before, draft).includes(name)) : [];
   const follow =
-    untouched.length > 0 ? [update('global.draft.updated', { ...only(changed, untouched), updatedAt })] : [];
+    untouched.length > 0 ? [update('global.draft.updated', { ...picked(changed, untouched), updatedAt })] : [];
   return changeOf(target, subject, [first, ...follow]);
 }
 
@@ -137,7 +137,7 @@ export function decidePublish(target: LineTarget, subject: LineSubject, publicat
     return changeOf(target, subject, [...first, published(target, { version: source.version, document }, release)]);
   }
   const isNever = source.lines.published === null;
-  const set = only(draft, changedNames(lines.published, { ...lines.published, ...only(draft, names) }));
+  const set = picked(draft, changedNames(lines.published, { ...lines.published, ...picked(draft, names) }));
   if (Object.keys(set).length === 0) return saved && changeOf(target, subject, first);
   const data = { version: source.version, set: { ...set, ...(isNever ? timed : {}), updatedAt } };
   return changeOf(target, subject, [...first, published(target, data, release)]);
@@ -222,7 +222,7 @@ function update(type: 'document.updated' | 'global.updated' | 'global.draft.upda
   return { type, data: { set } };
 }
 
-function only(values: JsonObject, names: readonly string[]): JsonObject {
+function picked(values: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));
 }
 

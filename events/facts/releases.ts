@@ -99,7 +99,7 @@ function subjectData({ category, id }: ReleaseSubject): JsonObject {
 }
 
 function timeData(time: ReleaseTime | null): JsonObject {
-  return { at: time && timeText(time.at), timeZone: time && time.timeZone };
+  return { at: time && timeText(time.at), timeZone: time?.timeZone ?? null };
 }
 
 function plannedData({ at, by }: Planned): JsonObject {

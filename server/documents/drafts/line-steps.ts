@@ -234,3 +234,17 @@ const removal: LineSteps = {
     return { change, after, hookContext, isEdit: false, isPublished: false, published: now.published };
   },
 };
+
+/** A decision that writes no values. */
+export function decidedOf(subject: LineSubject, change: Change | null): LineDecision {
+  const { write, now } = subject;
+  const after = linesAfter(now, change, actorOf(write.request));
+  return {
+    change,
+    after,
+    hookContext: contextOf(subject),
+    isEdit: false,
+    isPublished: false,
+    published: now.published,
+  };
+}

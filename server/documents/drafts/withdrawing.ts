@@ -1,16 +1,14 @@
 import type { ResponseObject } from '@hapi/hapi';
 import { DomainError } from '../../../config/errors.ts';
 import { decideDiscard, decideUnpublish, type LinesNow } from '../../../events/facts/line-decisions.ts';
-import type { Change } from '../../../events/facts/log.ts';
 import { authorize } from '../../access/access.ts';
 import { actorOf } from '../../http/requests.ts';
 import { pastLinesOf } from '../past/past-lines.ts';
 import { streamOf } from '../write/current.ts';
 import type { Write } from '../write/write-steps.ts';
 import { answerLine } from './answers.ts';
-import { contextOf, type LineDecision, type LineSteps, type LineSubject } from './line-steps.ts';
+import { decidedOf, type LineSteps } from './line-steps.ts';
 import { writeLine } from './line-writes.ts';
-import { linesAfter } from './outcome.ts';
 import { publicOf } from './publication.ts';
 import { authorizeAnyPublishing, authorizeDraft, authorizePublishing } from './rights.ts';
 import { targetOfLines } from './targets.ts';
@@ -68,20 +66,6 @@ export const discarding: LineSteps = {
     return decidedOf(subject, decideDiscard(targetOfLines(write.target), { id, now, actor, at }, last));
   },
 };
-
-/** A decision that writes no values. */
-function decidedOf(subject: LineSubject, change: Change | null): LineDecision {
-  const { write, now } = subject;
-  const after = linesAfter(now, change, actorOf(write.request));
-  return {
-    change,
-    after,
-    hookContext: contextOf(subject),
-    isEdit: false,
-    isPublished: false,
-    published: now.published,
-  };
-}
 
 /** The last public state of a document of which nothing is public; null for a global, which then has its defaults. */
 async function lastPublic({ app, target }: Write, id: string, now: LinesNow) {

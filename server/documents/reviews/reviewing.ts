@@ -5,9 +5,8 @@ import { changedNames } from '../../../events/facts/lines.ts';
 import type { Change, NewEvent } from '../../../events/facts/log.ts';
 import { authorize } from '../../access/access.ts';
 import { actorOf } from '../../http/requests.ts';
-import { contextOf, type LineDecision, type LineSteps, type LineSubject } from '../drafts/line-steps.ts';
+import { decidedOf, type LineDecision, type LineSteps, type LineSubject } from '../drafts/line-steps.ts';
 import { writeLine } from '../drafts/line-writes.ts';
-import { linesAfter } from '../drafts/outcome.ts';
 import { publicOf } from '../drafts/publication.ts';
 import { authorizeAnyPublishing, authorizeDraft, authorizePublishing, editorsOf } from '../drafts/rights.ts';
 import { sendTagged } from '../read/sending.ts';
@@ -111,15 +110,7 @@ function decided(subject: LineSubject, event: NewEvent): LineDecision {
   const { write, id, now } = subject;
   const stream = streamOf(write.target, id);
   const change: Change = { stream, expectedVersion: now.head, events: [event], claims: [], releases: [] };
-  const after = linesAfter(now, change, actorOf(write.request));
-  return {
-    change,
-    after,
-    hookContext: contextOf(subject),
-    isEdit: false,
-    isPublished: false,
-    published: now.published,
-  };
+  return decidedOf(subject, change);
 }
 
 /** Records a decision, and answers with the draft and the state of its review. */
